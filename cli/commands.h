@@ -1,0 +1,12 @@
+#pragma once
+
+#include <CLI/CLI.hpp>
+
+namespace impart::cli {
+
+/// Each adds its subcommand, whose work happens in a callback while the arguments are parsed.
+void add_list_command(CLI::App& app);
+void add_partition_command(CLI::App& app);
+void add_schedule_command(CLI::App& app);
+
+}  // namespace impart::cli

@@ -1,0 +1,49 @@
+// impart list [notions|heuristics|exchanges]: what the named tables hold.
+
+#include <memory>
+#include <string>
+
+#include <fmt/format.h>
+
+#include "cli/commands.h"
+#include "impart/importance/notions.h"
+#include "impart/partition/exchanges.h"
+#include "impart/partition/heuristics.h"
+
+namespace impart::cli {
+namespace {
+
+template <class Row, std::size_t N>
+void print_table(const Row (&table)[N]) {
+  for (const Row& row : table) fmt::print("  {:<20} {}\n", row.name, row.summary);
+}
+
+using PrintTable = void();
+constexpr Entry<PrintTable> kListings[] = {
+    {"notions", "how the history of an example becomes its importance",
+     [] { print_table(kNotions); }},
+    {"heuristics", "how importance becomes a partition", [] { print_table(kHeuristics); }},
+    {"exchanges", "how a part of the partition changes between epochs",
+     [] { print_table(kExchanges); }},
+};
+
+void list(const std::string& what) {
+  if (!what.empty()) find_entry(kListings, "listing", what);
+  for (const auto& listing : kListings) {
+    if (!what.empty() && listing.name != what) continue;
+    fmt::print("{}: {}\n", listing.name, listing.summary);
+    listing.function();
+  }
+}
+
+}  // namespace
+
+void add_list_command(CLI::App& app) {
+  auto* command =
+      app.add_subcommand("list", "Show the notions, heuristics and exchanges there are");
+  auto what = std::make_shared<std::string>();
+  command->add_option("WHAT", *what, "notions, heuristics or exchanges; all if left out");
+  command->callback([what] { list(*what); });
+}
+
+}  // namespace impart::cli

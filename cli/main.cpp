@@ -1,0 +1,73 @@
+// The command `impart`: the only place that prints errors and turns them into exit codes.
+
+#include <algorithm>
+#include <exception>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include <fmt/format.h>
+
+#include "cli/commands.h"
+#include "impart/core/error.h"
+#include "impart/core/named_table.h"
+#include <CLI/CLI.hpp>
+
+namespace {
+
+constexpr int kUsageError = 2;
+constexpr int kDataError = 65;
+constexpr int kInternalError = 70;
+constexpr int kIoError = 74;
+
+int report(const char* what, int code) {
+  fmt::print(stderr, "impart: {}\n", what);
+  return code;
+}
+
+/// The parser would only say that a command is missing.
+void check_command(const CLI::App& app, int argc, char** argv) {
+  if (argc < 2 || argv[1][0] == '-') return;
+  std::vector<std::string> names;
+  for (const CLI::App* command : app.get_subcommands({})) names.push_back(command->get_name());
+  if (std::find(names.begin(), names.end(), argv[1]) != names.end()) return;
+  impart::throw_unknown_name("command", argv[1],
+                             std::vector<std::string_view>(names.begin(), names.end()));
+}
+
+int run(int argc, char** argv) {
+  CLI::App app("importance-aware data-parallel training", "impart");
+  app.set_version_flag("--version", IMPART_VERSION);
+  app.require_subcommand(1);
+  app.failure_message([](const CLI::App*, const CLI::Error& error) {
+    return fmt::format("impart: {}; see 'impart --help'\n", error.what());
+  });
+  impart::cli::add_partition_command(app);
+  impart::cli::add_schedule_command(app);
+  impart::cli::add_list_command(app);
+  check_command(app, argc, argv);
+  try {
+    app.parse(argc, argv);
+  } catch (const CLI::ParseError& error) {
+    return app.exit(error) == 0 ? 0 : kUsageError;
+  }
+  return 0;
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  try {
+    return run(argc, argv);
+  } catch (const impart::ConfigError& error) {
+    return report(error.what(), kUsageError);
+  } catch (const impart::DataError& error) {
+    return report(error.what(), kDataError);
+  } catch (const impart::IoError& error) {
+    return report(error.what(), kIoError);
+  } catch (const std::bad_alloc&) {
+    return report("out of memory", kInternalError);
+  } catch (const std::exception& error) {
+    return report(error.what(), kInternalError);
+  }
+}

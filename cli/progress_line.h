@@ -1,0 +1,47 @@
+#pragma once
+
+#include <chrono>
+#include <condition_variable>
+#include <cstdint>
+#include <mutex>
+#include <string>
+#include <thread>
+
+#include "impart/core/progress.h"
+
+namespace impart::cli {
+
+/// Says on stderr what a long command is doing, once it has taken more than a second: on a terminal
+/// a line that is painted over, elsewhere one plain line per phase and then one every ten seconds.
+/// A thread of its own paints, so phases that report nothing show at least their name and time.
+class ProgressLine {
+ public:
+  ProgressLine();
+  ~ProgressLine();
+  ProgressLine(const ProgressLine&) = delete;
+  ProgressLine& operator=(const ProgressLine&) = delete;
+
+  /// Starts a phase; what it returns may be told how far the phase has come.
+  Progress phase(std::string name);
+
+ private:
+  using Clock = std::chrono::steady_clock;
+
+  void paint_until_done();
+  void paint();
+
+  const Clock::time_point start_ = Clock::now();
+  const bool on_terminal_;
+  std::mutex mutex_;
+  std::condition_variable wake_;
+  bool done_ = false;
+  bool painted_ = false;
+  std::string phase_;
+  std::string printed_phase_;
+  Clock::time_point printed_at_;
+  std::uint64_t amount_done_ = 0;
+  std::uint64_t amount_total_ = 0;
+  std::thread painter_;
+};
+
+}  // namespace impart::cli

@@ -1,0 +1,30 @@
+// impart schedule: prints when a run would repartition and exchange.
+
+#include "impart/partition/schedule.h"
+
+#include <memory>
+
+#include <fmt/format.h>
+
+#include "cli/commands.h"
+
+namespace impart::cli {
+
+void add_schedule_command(CLI::App& app) {
+  auto* command = app.add_subcommand("schedule", "Show when a run repartitions and exchanges");
+  auto spec = std::make_shared<ScheduleSpec>();
+  command->add_option("--epochs", spec->epochs, "length of the run")->capture_default_str();
+  command->add_option("--warmup", spec->warmup, "epochs with a new random partition each")
+      ->capture_default_str();
+  command
+      ->add_option("--interval", spec->interval, "epochs between repartitionings; 0: never again")
+      ->capture_default_str();
+  command->add_option("--ignore", spec->ignore, "first epochs whose signals do not count")
+      ->capture_default_str();
+  command->add_flag("--exchange", spec->exchange, "exchange examples before the other epochs");
+  command->callback([spec] {
+    for (const ScheduleEvent& event : make_schedule(*spec)) fmt::print("{}\n", describe(event));
+  });
+}
+
+}  // namespace impart::cli

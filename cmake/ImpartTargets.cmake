@@ -1,0 +1,37 @@
+# How every target of the project is compiled, in one place.
+set(CMAKE_CXX_STANDARD 20)
+set(CMAKE_CXX_STANDARD_REQUIRED ON)
+set(CMAKE_CXX_EXTENSIONS OFF)
+set(CMAKE_RUNTIME_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/bin)
+
+find_program(IMPART_CCACHE ccache)
+if(IMPART_CCACHE)
+  set(CMAKE_CXX_COMPILER_LAUNCHER ${IMPART_CCACHE})
+endif()
+if(IMPART_TIDY)
+  find_program(IMPART_CLANG_TIDY clang-tidy REQUIRED)
+  set(CMAKE_CXX_CLANG_TIDY ${IMPART_CLANG_TIDY})
+endif()
+
+add_library(impart_options INTERFACE)
+# Decisions must not depend on the compiler's freedom to fuse a multiply with an add.
+target_compile_options(impart_options INTERFACE -Wall -Wextra -Wpedantic -Wshadow -Wconversion
+  -Wno-sign-conversion -ffp-contract=off)
+if(IMPART_WERROR)
+  target_compile_options(impart_options INTERFACE -Werror)
+endif()
+if(IMPART_SANITIZE)
+  target_compile_options(impart_options INTERFACE -fsanitize=${IMPART_SANITIZE}
+    -fno-sanitize-recover=all -fno-omit-frame-pointer)
+  target_link_options(impart_options INTERFACE -fsanitize=${IMPART_SANITIZE})
+endif()
+
+# impart_layer(NAME SOURCES... [DEPENDS targets...]): the library of one folder under impart/.
+function(impart_layer name)
+  cmake_parse_arguments(LAYER "" "" "SOURCES;DEPENDS" ${ARGN})
+  add_library(impart_${name} STATIC ${LAYER_SOURCES})
+  add_library(impart::${name} ALIAS impart_${name})
+  target_include_directories(impart_${name} PUBLIC ${PROJECT_SOURCE_DIR})
+  target_link_libraries(impart_${name} PUBLIC ${LAYER_DEPENDS} PRIVATE impart_options)
+  set_target_properties(impart_${name} PROPERTIES POSITION_INDEPENDENT_CODE ON)
+endfunction()

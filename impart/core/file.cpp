@@ -1,0 +1,139 @@
+#include "impart/core/file.h"
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+#include <utility>
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "impart/core/error.h"
+
+namespace impart {
+namespace {
+
+constexpr std::size_t kBufferBytes = std::size_t{1} << 20;
+
+class Descriptor {
+ public:
+  explicit Descriptor(int descriptor) : descriptor_(descriptor) {}
+  ~Descriptor() {
+    if (descriptor_ >= 0) ::close(descriptor_);
+  }
+  Descriptor(const Descriptor&) = delete;
+  Descriptor& operator=(const Descriptor&) = delete;
+  int get() const { return descriptor_; }
+
+ private:
+  int descriptor_;
+};
+
+std::vector<std::byte> read_to_end(int descriptor, const std::string& path) {
+  std::vector<std::byte> bytes;
+  while (true) {
+    const std::size_t old_size = bytes.size();
+    bytes.resize(old_size + kBufferBytes);
+    const ssize_t got = ::read(descriptor, bytes.data() + old_size, kBufferBytes);
+    if (got < 0 && errno != EINTR) {
+      throw DataError(fmt::format("{}: cannot read: {}", path, std::strerror(errno)));
+    }
+    bytes.resize(old_size + static_cast<std::size_t>(std::max<ssize_t>(got, 0)));
+    if (got == 0) return bytes;
+  }
+}
+
+}  // namespace
+
+InputFile::InputFile(std::string path) : path_(std::move(path)) {
+  const Descriptor file(::open(path_.c_str(), O_RDONLY | O_CLOEXEC));
+  struct stat status {};
+  if (file.get() < 0 || ::fstat(file.get(), &status) != 0) {
+    throw DataError(fmt::format("{}: cannot open: {}", path_, std::strerror(errno)));
+  }
+  if (S_ISREG(status.st_mode) && status.st_size > 0) {
+    const auto size = static_cast<std::size_t>(status.st_size);
+    void* address = ::mmap(nullptr, size, PROT_READ, MAP_PRIVATE, file.get(), 0);
+    if (address == MAP_FAILED) {
+      throw DataError(fmt::format("{}: cannot map: {}", path_, std::strerror(errno)));
+    }
+    bytes_ = {static_cast<const std::byte*>(address), size};
+    mapped_ = true;
+    return;
+  }
+  buffer_ = read_to_end(file.get(), path_);
+  bytes_ = buffer_;
+}
+
+InputFile::InputFile(InputFile&& other) noexcept
+    : path_(std::move(other.path_)),
+      bytes_(std::exchange(other.bytes_, {})),
+      mapped_(std::exchange(other.mapped_, false)),
+      buffer_(std::move(other.buffer_)) {}
+
+InputFile::~InputFile() {
+  if (mapped_) ::munmap(const_cast<std::byte*>(bytes_.data()), bytes_.size());
+}
+
+OutputFile::OutputFile(std::string path) : path_(std::move(path)) {
+  struct stat status {};
+  const bool exists = ::stat(path_.c_str(), &status) == 0;
+  if (exists && S_ISDIR(status.st_mode)) {
+    errno = EISDIR;
+    fail("cannot write");
+  }
+  if (exists && !S_ISREG(status.st_mode)) {
+    descriptor_ = ::open(path_.c_str(), O_WRONLY | O_CLOEXEC);
+  } else {
+    temporary_ = fmt::format("{}.{}.tmp", path_, ::getpid());
+    descriptor_ = ::open(temporary_.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
+    if (descriptor_ < 0) temporary_.clear();
+    if (descriptor_ >= 0 && exists) ::fchmod(descriptor_, status.st_mode);
+  }
+  if (descriptor_ < 0) fail("cannot create");
+  buffer_.reserve(kBufferBytes);
+}
+
+OutputFile::~OutputFile() {
+  if (descriptor_ >= 0) ::close(descriptor_);
+  if (!temporary_.empty()) ::unlink(temporary_.c_str());
+}
+
+void OutputFile::write(std::span<const std::byte> bytes) {
+  while (!bytes.empty()) {
+    const std::size_t room = kBufferBytes - buffer_.size();
+    const auto part = bytes.first(std::min(room, bytes.size()));
+    buffer_.insert(buffer_.end(), part.begin(), part.end());
+    bytes = bytes.subspan(part.size());
+    if (buffer_.size() == kBufferBytes) flush();
+  }
+}
+
+void OutputFile::flush() {
+  std::span<const std::byte> left = buffer_;
+  while (!left.empty()) {
+    const ssize_t written = ::write(descriptor_, left.data(), left.size());
+    if (written < 0 && errno == EINTR) continue;
+    if (written < 0) fail("cannot write");
+    left = left.subspan(static_cast<std::size_t>(written));
+  }
+  buffer_.clear();
+}
+
+void OutputFile::commit() {
+  flush();
+  if (!temporary_.empty() && ::fsync(descriptor_) != 0) fail("cannot sync");
+  if (::close(std::exchange(descriptor_, -1)) != 0) fail("cannot close");
+  if (temporary_.empty()) return;
+  if (::rename(temporary_.c_str(), path_.c_str()) != 0) fail("cannot rename to");
+  temporary_.clear();
+}
+
+void OutputFile::fail(std::string_view what) const {
+  throw IoError(fmt::format("{}: {}: {}", path_, what, std::strerror(errno)));
+}
+
+}  // namespace impart

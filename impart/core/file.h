@@ -1,0 +1,62 @@
+#pragma once
+
+#include <cstddef>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace impart {
+
+/// The bytes of a file, for reading. Regular files are mapped, so a big array costs no copy; pipes
+/// and the like are read to their end.
+class InputFile {
+ public:
+  /// DataError if the file cannot be opened or read.
+  explicit InputFile(std::string path);
+  ~InputFile();
+  InputFile(InputFile&& other) noexcept;
+  InputFile(const InputFile&) = delete;
+  InputFile& operator=(const InputFile&) = delete;
+  InputFile& operator=(InputFile&&) = delete;
+
+  const std::string& path() const { return path_; }
+  std::span<const std::byte> bytes() const { return bytes_; }
+  std::string_view text() const {
+    return {reinterpret_cast<const char*>(bytes_.data()), bytes_.size()};
+  }
+
+ private:
+  std::string path_;
+  std::span<const std::byte> bytes_;
+  bool mapped_ = false;
+  std::vector<std::byte> buffer_;
+};
+
+/// Writes a file that others see complete or not at all: into a temporary neighbour, which commit()
+/// syncs and renames. Without commit() nothing is left behind, and a file of that name stays as it
+/// was. A path that exists and is no regular file (a pipe, /dev/stdout) is written to directly.
+class OutputFile {
+ public:
+  /// IoError if the file cannot be created.
+  explicit OutputFile(std::string path);
+  ~OutputFile();
+  OutputFile(const OutputFile&) = delete;
+  OutputFile& operator=(const OutputFile&) = delete;
+
+  /// IoError, for example if the disk is full.
+  void write(std::span<const std::byte> bytes);
+  void write(std::string_view text) { write(std::as_bytes(std::span(text))); }
+  void commit();
+
+ private:
+  void flush();
+  [[noreturn]] void fail(std::string_view what) const;
+
+  std::string path_;
+  std::string temporary_;  ///< empty when writing directly
+  int descriptor_ = -1;
+  std::vector<std::byte> buffer_;
+};
+
+}  // namespace impart

@@ -1,0 +1,221 @@
+#include "impart/importance/importance_table.h"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <limits>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "impart/core/error.h"
+#include "impart/core/file.h"
+#include "impart/core/npy.h"
+#include "impart/core/random.h"
+#include "impart/importance/visits.h"
+
+namespace impart {
+namespace {
+
+constexpr float kNone = std::numeric_limits<float>::quiet_NaN();
+
+bool uses_signals(const NotionEntry& notion) {
+  return std::any_of(std::begin(kSignals), std::end(kSignals), [&](const SignalRow& signal) {
+    return overlap(notion.needs, signal.needed_for);
+  });
+}
+
+/// The mean and the largest of the values that are not NaN; 0 if there are none.
+struct Summary {
+  float mean = 0;
+  float largest = 0;
+};
+Summary summarise(std::span<const float> values) {
+  double sum = 0;
+  std::uint64_t count = 0;
+  float largest = -std::numeric_limits<float>::infinity();
+  for (const float value : values) {
+    if (std::isnan(value)) continue;
+    sum += double{value};
+    largest = std::max(largest, value);
+    ++count;
+  }
+  if (count == 0) return {};
+  return {static_cast<float>(sum / static_cast<double>(count)), largest};
+}
+
+}  // namespace
+
+ImportanceTable::ImportanceTable(TableSpec spec) : spec_(std::move(spec)) {
+  if (spec_.notions.empty()) throw ConfigError("an importance table needs at least one notion");
+  for (const NotionEntry& notion : spec_.notions) needs_ = needs_ | notion.needs;
+  if (overlap(needs_, StateSet::kTruth) && spec_.truth.size() != spec_.examples) {
+    throw ConfigError(
+        spec_.truth.empty() && spec_.examples > 0
+            ? "the notion 'truth' needs a data set that knows how hard its examples are"
+            : fmt::format("there are {} true difficulties for {} examples", spec_.truth.size(),
+                          spec_.examples));
+  }
+  if (!(spec_.ema_weight > 0 && spec_.ema_weight <= 1)) {
+    throw ConfigError(
+        fmt::format("the weight {} of a moving average is not in (0, 1]", spec_.ema_weight));
+  }
+  if (spec_.history) needs_ = needs_ | StateSet::kLossMean;
+  columns_ = make_columns(needs_, spec_.examples);
+}
+
+void ImportanceTable::check_batch(std::span<const ExampleId> ids, const Signals& signals) const {
+  for (const SignalRow& signal : kSignals) {
+    const std::size_t length = (signals.*signal.values).size();
+    if (overlap(needs_, signal.needed_for) && length != ids.size()) {
+      throw DataError(fmt::format("the signal '{}' has {} values for a batch of {} examples",
+                                  signal.name, length, ids.size()));
+    }
+  }
+  std::uint64_t largest = 0;
+  for (const ExampleId id : ids) largest = std::max(largest, index(id));
+  if (!ids.empty() && largest >= spec_.examples) {
+    throw DataError(fmt::format("example id {} is out of range: there are {} examples", largest,
+                                spec_.examples));
+  }
+}
+
+void ImportanceTable::observe(std::uint32_t epoch, std::span<const ExampleId> ids,
+                              const Signals& signals) {
+  check_batch(ids, signals);
+  const SplitBatch batch = split_batch(ids, signals, needs_);
+  const bool in_window = epoch >= spec_.ignore;
+  if (in_window) add_window_visits(columns_, batch.finite_ids, batch.finite, scratch_);
+  add_run_visits(columns_, epoch, batch.finite_ids, batch.finite, spec_.ema_weight);
+  add_non_finite_visits(columns_, epoch, batch.non_finite_ids, in_window);
+  non_finite_visits_ += batch.non_finite_ids.size();
+  if (spec_.history) record_history(epoch, ids, signals.loss);
+}
+
+void ImportanceTable::record_history(std::uint32_t epoch, std::span<const ExampleId> ids,
+                                     std::span<const float> losses) {
+  while (history_.size() <= epoch) history_.emplace_back(spec_.examples, kNone);
+  for (std::size_t j = 0; j < ids.size(); ++j) history_[epoch][index(ids[j])] = losses[j];
+}
+
+void ImportanceTable::merge(const ImportanceTable& other) {
+  const bool same = spec_.examples == other.spec_.examples && needs_ == other.needs_ &&
+                    spec_.ema_weight == other.spec_.ema_weight &&
+                    window_number_ == other.window_number_;
+  if (!same) {
+    throw ConfigError("cannot merge importance tables of different examples, notions or windows");
+  }
+  for (std::uint64_t i = 0; i < spec_.examples; ++i) {
+    merge_example(columns_, other.columns_, i, spec_.ema_weight);
+  }
+  non_finite_visits_ += other.non_finite_visits_;
+  for (std::uint32_t epoch = 0; epoch < other.history_.size(); ++epoch) {
+    while (history_.size() <= epoch) history_.emplace_back(spec_.examples, kNone);
+    for (std::uint64_t i = 0; i < spec_.examples; ++i) {
+      const float loss = other.history_[epoch][i];
+      if (!std::isnan(loss)) history_[epoch][i] = loss;
+    }
+  }
+}
+
+ExampleStatistics ImportanceTable::statistics(ExampleId id) const {
+  ExampleStatistics statistics = statistics_of(columns_, index(id));
+  if (!spec_.truth.empty()) statistics.truth = double{spec_.truth[index(id)]};
+  return statistics;
+}
+
+/// By the notion at that position: what is known now or was known at the end of the last window;
+/// NaN where nothing was ever known.
+std::vector<float> ImportanceTable::known_importance(std::size_t position) const {
+  const NotionEntry& notion = spec_.notions[position];
+  std::vector<float> known(spec_.examples, kNone);
+  const auto evaluate = [&](Notion* function) {
+    RandomStream random(
+        {.seed = spec_.seed, .purpose = Purpose("notion"), .epoch = window_number_});
+    bool any = false;
+    for (std::uint64_t i = 0; i < spec_.examples; ++i) {
+      ExampleStatistics example = statistics(ExampleId{i});
+      if (overlap(notion.needs, StateSet::kNoise)) example.noise = random.uniform();
+      known[i] = static_cast<float>(function(example));
+      any = any || !std::isnan(known[i]);
+    }
+    return any;
+  };
+  if (!evaluate(notion.function) && notion.fallback != nullptr) evaluate(notion.fallback);
+
+  const bool has_previous = !previous_.empty();
+  std::vector<std::uint64_t> diverged;
+  for (std::uint64_t i = 0; i < spec_.examples; ++i) {
+    const bool had_non_finite = uses_signals(notion) && columns_.non_finite[i] > 0;
+    if (had_non_finite || std::isinf(known[i])) {
+      diverged.push_back(i);
+      known[i] = kNone;
+    } else if (std::isnan(known[i]) && has_previous) {
+      known[i] = previous_[position][i];
+    }
+  }
+  if (!diverged.empty()) {
+    const float largest = summarise(known).largest;
+    for (const std::uint64_t i : diverged) known[i] = largest;
+  }
+  return known;
+}
+
+std::size_t ImportanceTable::position_of(std::string_view notion) const {
+  std::vector<std::string_view> names;
+  for (const NotionEntry& entry : spec_.notions) names.push_back(entry.name);
+  const auto found = std::find(names.begin(), names.end(), notion);
+  if (found == names.end()) throw_unknown_name("notion of this table", notion, names);
+  return static_cast<std::size_t>(found - names.begin());
+}
+
+std::vector<float> ImportanceTable::importance(std::string_view notion) const {
+  std::vector<float> values = known_importance(position_of(notion));
+  const float mean = summarise(values).mean;
+  std::replace_if(
+      values.begin(), values.end(), [](float value) { return std::isnan(value); }, mean);
+  return values;
+}
+
+void ImportanceTable::close_window() {
+  std::vector<std::vector<float>> known;
+  for (std::size_t i = 0; i < spec_.notions.size(); ++i) known.push_back(known_importance(i));
+  previous_ = std::move(known);
+  ++window_number_;
+  if (spec_.window == WindowKind::kRun) return;
+  for_each_column(columns_, [](std::string_view, auto& column, Scope scope, StateSet) {
+    if (scope == Scope::kWindow) std::fill(column.begin(), column.end(), 0);
+  });
+}
+
+void write_importance_csv(const std::string& path, const ImportanceTable& table) {
+  std::vector<std::vector<float>> columns;
+  std::string header = "id,visits";
+  for (const NotionEntry& notion : table.spec().notions) {
+    columns.push_back(table.importance(notion.name));
+    header += fmt::format(",{}", notion.name);
+  }
+  OutputFile file(path);
+  file.write(header + "\n");
+  for (std::uint64_t i = 0; i < table.spec().examples; ++i) {
+    std::string line = fmt::format("{},{}", i, table.statistics(ExampleId{i}).visits);
+    for (const auto& column : columns) line += fmt::format(",{}", column[i]);
+    file.write(line + "\n");
+  }
+  file.commit();
+}
+
+void write_history(const std::string& path, const ImportanceTable& table) {
+  const auto& history = table.losses_by_epoch();
+  const std::array<std::uint64_t, 2> shape = {table.spec().examples, history.size()};
+  OutputFile file(path);
+  file.write(npy_header("f4", shape));
+  std::vector<float> row(history.size());
+  for (std::uint64_t i = 0; i < table.spec().examples; ++i) {
+    for (std::size_t epoch = 0; epoch < history.size(); ++epoch) row[epoch] = history[epoch][i];
+    file.write(std::as_bytes(std::span(row)));
+  }
+  file.commit();
+}
+
+}  // namespace impart

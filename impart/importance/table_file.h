@@ -1,0 +1,19 @@
+#pragma once
+
+#include <span>
+#include <string>
+
+#include "impart/importance/importance_table.h"
+
+namespace impart {
+
+/// Saves a table with its whole state, every column with a checksum (docs/formats.md), complete or
+/// not at all. IoError if it cannot be written.
+void save_table(const std::string& path, const ImportanceTable& table);
+
+/// The table as it was saved. DataError if the file is damaged, truncated or of another version, or
+/// has a notion that is not among `notions`.
+ImportanceTable load_table(const std::string& path,
+                           std::span<const NotionEntry> notions = kNotions);
+
+}  // namespace impart
