@@ -51,15 +51,24 @@ void note_epochs(Columns& c, std::uint32_t epoch, std::span<const ExampleId> ids
   }
 }
 
-/// Branchless, as whether a visit is correct cannot be predicted.
-void note_correctness(Columns& c, std::uint64_t i, bool correct) {
-  const unsigned before = c.correctness[i];
-  const unsigned now = correct ? Columns::kLastCorrect | Columns::kEverCorrect : 0;
-  const unsigned first = (before & Columns::kSeen) == 0 && correct ? Columns::kFirstCorrect : 0;
-  const bool forgot = !correct && (before & Columns::kLastCorrect) != 0;
-  c.forgotten[i] += forgot;
-  c.correctness[i] = static_cast<std::uint8_t>((before & ~unsigned{Columns::kLastCorrect}) |
-                                               Columns::kSeen | first | now);
+/// `correct(j)` tells whether visit j was. Arithmetic instead of branches, since that cannot be
+/// predicted; pointers of its own, since a byte that is written might be anything to the compiler.
+template <class Correct>
+void note_correctness(Columns& c, std::span<const ExampleId> ids, Correct correct) {
+  std::uint8_t* const flags = c.correctness.data();
+  std::uint32_t* const forgotten = c.forgotten.data();
+  for (std::size_t j = 0; j < ids.size(); ++j) {
+    const std::uint64_t i = index(ids[j]);
+    const unsigned right = correct(j) ? 1 : 0;
+    const unsigned before = flags[i];
+    const unsigned was_right = (before / Columns::kLastCorrect) & 1;
+    const unsigned is_first = ((before / Columns::kSeen) & 1) ^ 1;
+    const unsigned kept = before & (Columns::kFirstCorrect | Columns::kEverCorrect);
+    const unsigned now = (Columns::kLastCorrect | Columns::kEverCorrect) * right;
+    flags[i] = static_cast<std::uint8_t>(kept | now | Columns::kSeen |
+                                         (Columns::kFirstCorrect * (right & is_first)));
+    forgotten[i] += was_right & (right ^ 1);
+  }
 }
 
 void note_losses(Columns& c, std::span<const ExampleId> ids, std::span<const float> losses,
@@ -134,9 +143,8 @@ void add_run_visits(Columns& c, std::uint32_t epoch, std::span<const ExampleId> 
   note_epochs(c, epoch, ids);
   if (!c.run_losses.empty()) note_losses(c, ids, signals.loss, ema_weight);
   if (c.correctness.empty()) return;
-  for (std::size_t j = 0; j < ids.size(); ++j) {
-    note_correctness(c, index(ids[j]), signals.correct[j] >= kCorrectFrom);
-  }
+  const float* const correct = signals.correct.data();
+  note_correctness(c, ids, [correct](std::size_t j) { return correct[j] >= kCorrectFrom; });
 }
 
 void add_non_finite_visits(Columns& c, std::uint32_t epoch, std::span<const ExampleId> ids,
@@ -147,7 +155,7 @@ void add_non_finite_visits(Columns& c, std::uint32_t epoch, std::span<const Exam
   if (c.run_visits.empty()) return;
   note_epochs(c, epoch, ids);
   if (c.correctness.empty()) return;
-  for (const ExampleId id : ids) note_correctness(c, index(id), false);
+  note_correctness(c, ids, [](std::size_t) { return false; });
 }
 
 }  // namespace impart

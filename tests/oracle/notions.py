@@ -120,9 +120,8 @@ class Table:
                   for value, kept in zip(self.measured(name), self.previous[name])]
         diverged = [not all(v.finite for v in self.in_window(visits)) for visits in self.visits]
         others = [v for v, bad in zip(values, diverged) if not bad and v is not None]
-        if others:
-            values = [max(others) if bad else v for v, bad in zip(values, diverged)]
-        return values
+        assert others or not any(diverged), "no other example to look at: choose other data"
+        return [max(others) if bad else v for v, bad in zip(values, diverged)]
 
     def importance(self, name):
         values = self.known(name)

@@ -11,7 +11,7 @@ def interval_starts(epochs, warmup, interval):
 
 
 def schedule(epochs, warmup, interval, ignore, exchange, needs_importance):
-    """Events in order: ["random", epoch], ["heuristic", epoch, first, last], ["exchange", epoch]."""
+    """Events in order: [kind, epoch], and for the heuristic its window first..last-1."""
     assert 0 < epochs and warmup <= epochs
     at = {epoch: ["random", epoch] for epoch in range(max(warmup, 1))}
     starts = interval_starts(epochs, warmup, interval)
