@@ -1,11 +1,12 @@
 #include "impart/core/column_file.h"
 
 #include <array>
-#include <charconv>
 #include <cstring>
+#include <iterator>
 #include <type_traits>
 #include <utility>
 
+#include <fmt/compile.h>
 #include <fmt/format.h>
 
 #include "impart/core/csv.h"
@@ -76,14 +77,13 @@ template <class T>
 void write_csv(OutputFile& file, std::string_view column, std::span<const T> values,
                const Progress& progress) {
   file.write(fmt::format("id,{}\n", column));
-  std::array<char, 64> line;
+  fmt::memory_buffer lines;
   for (std::uint64_t i = 0; i < values.size(); ++i) {
-    char* end = std::to_chars(line.data(), line.data() + line.size(), i).ptr;
-    *end++ = ',';
-    end = std::to_chars(end, line.data() + line.size() - 1, values[i]).ptr;
-    *end++ = '\n';
-    file.write(std::string_view(line.data(), static_cast<std::size_t>(end - line.data())));
-    if (progress && i % kRowsPerReport == 0) progress(i, values.size());
+    fmt::format_to(std::back_inserter(lines), FMT_COMPILE("{},{}\n"), i, values[i]);
+    if ((i + 1) % kRowsPerReport != 0 && i + 1 != values.size()) continue;
+    file.write(std::string_view(lines.data(), lines.size()));
+    lines.clear();
+    if (progress) progress(i + 1, values.size());
   }
 }
 

@@ -111,6 +111,20 @@ std::uint64_t first_line_with(const InputFile& file, const Layout& layout, std::
   return 0;
 }
 
+/// The smallest id below `rows` that stands on no line.
+std::uint64_t first_missing_id(const InputFile& file, const Layout& layout, std::uint64_t rows) {
+  std::vector<bool> present(rows);
+  Lines lines(file.text());
+  std::string_view line;
+  lines.next(line);
+  while (lines.next(line)) {
+    std::uint64_t id = 0;
+    if (parse_number(pick(line, layout).first, id) && id < rows) present[id] = true;
+  }
+  return static_cast<std::uint64_t>(std::find(present.begin(), present.end(), false) -
+                                    present.begin());
+}
+
 }  // namespace
 
 template <class T>
@@ -150,12 +164,9 @@ std::vector<T> read_dense_csv(const InputFile& file, std::string_view column,
                                                  id, first_line_with(file, layout, id)));
     }
     if (id >= rows) {
-      const auto missing =
-          static_cast<std::uint64_t>(std::find(seen.begin(), seen.end(), false) - seen.begin());
       throw error_at(lines.number(),
-                     fmt::format("id {} with only {} rows: ids must be 0..{}, and an "
-                                 "id is missing (none up to here is {})",
-                                 id, rows, rows - 1, missing));
+                     fmt::format("id {} with only {} rows: ids must be 0..{}, and id {} is missing",
+                                 id, rows, rows - 1, first_missing_id(file, layout, rows)));
     }
     seen[id] = true;
     values[id] = value;

@@ -119,15 +119,14 @@ struct TableFile {
       if (entry.at("name") != name || entry.at("bytes") != target.size()) {
         throw DataError(fmt::format("array '{}' is not as the header says", name));
       }
-      if (data.size() < target.size())
-        throw DataError(fmt::format("truncated in array '{}'", name));
+      const std::size_t padded = target.size() + padding_after(target.size()).size();
+      if (data.size() < padded) throw DataError(fmt::format("truncated in array '{}'", name));
       const auto source = data.first(target.size());
       if (hash_of(source) != entry.at("xxh3").get<std::uint64_t>()) {
         throw DataError(fmt::format("wrong checksum of array '{}': the file is damaged", name));
       }
       if (!source.empty()) std::memcpy(target.data(), source.data(), source.size());
-      data =
-          data.subspan(std::min(data.size(), source.size() + padding_after(source.size()).size()));
+      data = data.subspan(padded);
     });
     if (!data.empty()) throw DataError(fmt::format("{} bytes left over at the end", data.size()));
   }

@@ -48,9 +48,7 @@ Partition exchange_to_balance(const Partition& current, const Scores& importance
   const auto harder = [&](ExampleId a, ExampleId b) {
     return scores[a] != scores[b] ? scores[a] > scores[b] : a < b;
   };
-  const auto easier = [&](ExampleId a, ExampleId b) {
-    return scores[a] != scores[b] ? scores[a] < scores[b] : a < b;
-  };
+  const auto easier = [&](ExampleId a, ExampleId b) { return harder(b, a); };
   std::vector<WorkerId> owners(current.owners().begin(), current.owners().end());
   for (const auto& [rich, poor] : pair_extremes(sums)) {
     const auto hard = first_of(parts.of(rich), most, harder);

@@ -134,7 +134,8 @@ void visit_sorted(std::span<const Score> scores,
   // Only the bits in which the keys really differ are worth sorting by.
   const int bits = static_cast<int>(std::bit_width(std::uint64_t{highest - lowest}));
   const int wanted = static_cast<int>(std::bit_width(scores.size())) - kBucketSizeBits;
-  const int top_bits = std::min(bits, std::clamp(wanted, 0, kMaxDigitBits + 1));
+  const int top_bits =
+      std::max(bits - 63, std::min(bits, std::clamp(wanted, 0, kMaxDigitBits + 1)));
   const int low_bits = bits - top_bits;
 
   std::vector<std::uint64_t> ends(std::size_t{1} << top_bits);
@@ -143,8 +144,7 @@ void visit_sorted(std::span<const Score> scores,
   std::exclusive_scan(ends.begin(), ends.end(), ends.begin(), std::uint64_t{0});
 
   const auto elements = std::make_unique_for_overwrite<Element[]>(scores.size());
-  const std::uint64_t low_mask =
-      low_bits == 64 ? ~std::uint64_t{0} : (std::uint64_t{1} << low_bits) - 1;
+  const std::uint64_t low_mask = (std::uint64_t{1} << low_bits) - 1;
   for (std::size_t id = 0; id < scores.size(); ++id) {
     const std::uint64_t key = descending_key(scores[id]) - lowest;
     elements[ends[key >> low_bits]++] = Element(key & low_mask, id);

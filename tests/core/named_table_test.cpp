@@ -1,0 +1,41 @@
+#include "impart/core/named_table.h"
+
+#include <gtest/gtest.h>
+
+#include "impart/core/error.h"
+#include "tests/support/temporary_folder.h"
+
+namespace impart {
+namespace {
+
+using Function = int();
+constexpr Entry<Function> kTable[] = {
+    {"stripes", "one", [] { return 1; }},
+    {"blocks", "two", [] { return 2; }},
+    {"class-stripes", "three", [] { return 3; }},
+};
+static_assert(names_are_unique(kTable));
+
+std::string complaint(std::string_view name) {
+  return testing::message_of<ConfigError>([&] { find_entry(kTable, "heuristic", name); });
+}
+
+TEST(NamedTable, FindsARowByName) {
+  EXPECT_EQ(find_entry(kTable, "heuristic", "blocks").function(), 2);
+}
+
+TEST(NamedTable, SuggestsTheNearestName) {
+  EXPECT_EQ(complaint("strips"), "unknown heuristic 'strips', did you mean 'stripes'?");
+  EXPECT_EQ(complaint("blokcs"), "unknown heuristic 'blokcs', did you mean 'blocks'?");
+  EXPECT_EQ(complaint("class_stripes"),
+            "unknown heuristic 'class_stripes', did you mean 'class-stripes'?");
+}
+
+TEST(NamedTable, ListsAllNamesWhenNoneIsNear) {
+  EXPECT_EQ(complaint("quantum"),
+            "unknown heuristic 'quantum'; there are: stripes, blocks, class-stripes");
+  EXPECT_EQ(complaint(""), "unknown heuristic ''; there are: stripes, blocks, class-stripes");
+}
+
+}  // namespace
+}  // namespace impart
