@@ -63,6 +63,14 @@ struct Draw {
   Fill fill;
 };
 
+void check_storage(const torch::Tensor& parameter, const std::string& name) {
+  if (parameter.device().is_cpu() && parameter.scalar_type() == torch::kFloat &&
+      parameter.is_contiguous()) {
+    return;
+  }
+  throw Error(fmt::format("module '{}' has parameters that are not floats on the CPU", name));
+}
+
 }  // namespace
 
 void initialise_parameters(torch::nn::Module& model, std::uint64_t seed) {
@@ -70,6 +78,7 @@ void initialise_parameters(torch::nn::Module& model, std::uint64_t seed) {
   std::vector<Draw> draws;
   visit_modules(model, [&](const std::string& name, torch::nn::Module& module) {
     for (const auto& item : module.named_parameters(/*recurse=*/false)) {
+      check_storage(item.value(), name);
       draws.push_back({item.value(), choose_fill(module, name, item.key())});
     }
   });
