@@ -1,0 +1,97 @@
+#include "impart/models/init.h"
+
+#include <algorithm>
+#include <cmath>
+#include <functional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include <ATen/Parallel.h>
+#include <fmt/format.h>
+#include <torch/torch.h>
+
+#include "impart/core/error.h"
+#include "impart/core/random.h"
+#include "impart/models/module_tree.h"
+
+namespace impart {
+namespace {
+
+using Fill = std::function<void(std::span<float> values, RandomStream& random)>;
+
+Fill fill_with(float constant) {
+  return
+      [constant](std::span<float> values, RandomStream&) { std::ranges::fill(values, constant); };
+}
+
+Fill fill_normal(double deviation) {
+  return [deviation](std::span<float> values, RandomStream& random) {
+    for (float& value : values) value = static_cast<float>(deviation * random.normal());
+  };
+}
+
+Fill fill_uniform(double bound) {
+  return [bound](std::span<float> values, RandomStream& random) {
+    for (float& value : values) {
+      value = static_cast<float>(bound * (2.0 * random.uniform() - 1.0));
+    }
+  };
+}
+
+/// How a module's parameter is drawn: the weight's shape tells what kind of layer it is.
+Fill choose_fill(const torch::nn::Module& module, const std::string& name,
+                 const std::string& parameter) {
+  const auto parameters = module.named_parameters(/*recurse=*/false);
+  const torch::Tensor* weight = parameters.find("weight");
+  const std::int64_t dimensions = weight ? weight->dim() : 0;
+  const bool is_weight = parameter == "weight", is_bias = parameter == "bias";
+  if (dimensions == 4 && is_weight) {
+    const auto fan_out = static_cast<double>(weight->numel() / weight->size(1));
+    return fill_normal(std::sqrt(2.0 / fan_out));
+  }
+  if (dimensions == 2 && (is_weight || is_bias)) {
+    return fill_uniform(1.0 / std::sqrt(static_cast<double>(weight->size(1))));
+  }
+  if (dimensions == 1 && is_weight) return fill_with(1);
+  if (dimensions == 1 && is_bias) return fill_with(0);
+  throw Error(fmt::format("no rule to initialise parameter '{}' of module '{}'", parameter, name));
+}
+
+struct Draw {
+  torch::Tensor parameter;
+  Fill fill;
+};
+
+void check_storage(const torch::Tensor& parameter, const std::string& name) {
+  if (parameter.device().is_cpu() && parameter.scalar_type() == torch::kFloat &&
+      parameter.is_contiguous()) {
+    return;
+  }
+  throw Error(fmt::format("module '{}' has parameters that are not floats on the CPU", name));
+}
+
+}  // namespace
+
+void initialise_parameters(torch::nn::Module& model, std::uint64_t seed) {
+  const torch::NoGradGuard no_grad;
+  std::vector<Draw> draws;
+  visit_modules(model, [&](const std::string& name, torch::nn::Module& module) {
+    for (const auto& item : module.named_parameters(/*recurse=*/false)) {
+      check_storage(item.value(), name);
+      draws.push_back({item.value(), choose_fill(module, name, item.key())});
+    }
+  });
+  at::parallel_for(
+      0, static_cast<std::int64_t>(draws.size()), 1, [&](std::int64_t begin, std::int64_t end) {
+        for (std::int64_t i = begin; i < end; ++i) {
+          const torch::Tensor& parameter = draws[i].parameter;
+          RandomStream random(
+              {.seed = seed, .purpose = Purpose("init"), .epoch = static_cast<std::uint32_t>(i)});
+          draws[i].fill({parameter.data_ptr<float>(), static_cast<std::size_t>(parameter.numel())},
+                        random);
+        }
+      });
+}
+
+}  // namespace impart
