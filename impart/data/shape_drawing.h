@@ -1,0 +1,41 @@
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <span>
+
+#include "impart/core/random.h"
+#include "impart/data/shapes.h"
+
+namespace impart {
+
+using Colour =
+    std::array<float, kShapeChannels>;  ///< 0..255 a channel; differences may be negative
+
+/// A shape in the plane of the picture, in pixels; (0, 0) is the centre of the first pixel.
+struct ShapeOutline {
+  std::uint32_t shape = 0;  ///< an index of kShapeNames
+  float similarity = 0;     ///< ShapeHardness::similarity
+  float centre_x = 0, centre_y = 0;
+  float radius = 1;  ///< of the circle that the shape just fills
+  /// Half the tangent of the shape's own small turn. The rational rotation by t has cosine
+  /// (1 - t²) / (1 + t²) and sine 2t / (1 + t²), so no trigonometry is needed.
+  float turn = 0;
+};
+
+/// Everything about a picture but its noise.
+struct ShapeScene {
+  ShapeOutline outline;
+  Colour background{};          ///< at the middle of the picture
+  Colour slope_x{}, slope_y{};  ///< change of the background per pixel
+  Colour contrast{};            ///< the shape's colour less the background's
+  Colour cover{};               ///< colour of the rectangle that covers a part of the shape
+  int cover_left = 0, cover_right = 0, cover_top = 0,
+      cover_bottom = 0;  ///< right and bottom are out
+  float noise = 0;       ///< uniform noise in ± this, in steps of 0..255
+};
+
+/// Renders the scene with smoothed edges; the noise is drawn from `random`, a byte per value.
+void draw_scene(const ShapeScene& scene, RandomStream& random, std::span<std::uint8_t> pixels);
+
+}  // namespace impart
