@@ -39,9 +39,9 @@ void check_batch(const DeviceImages& images, const at::Tensor& ids, const at::Te
 /// What each of the 256 values of a channel becomes.
 using ValueTable = std::array<float, 256>;
 
-std::vector<ValueTable> tabulate_values(const at::Tensor& mean, const at::Tensor& std) {
+std::vector<ValueTable> tabulate_values(const at::Tensor& mean, const at::Tensor& deviation) {
   std::vector<ValueTable> tables(static_cast<std::size_t>(mean.size(0)));
-  const auto means = mean.accessor<float, 1>(), deviations = std.accessor<float, 1>();
+  const auto means = mean.accessor<float, 1>(), deviations = deviation.accessor<float, 1>();
   for (std::size_t channel = 0; channel < tables.size(); ++channel) {
     const auto c = static_cast<std::int64_t>(channel);
     for (std::size_t value = 0; value < 256; ++value) {

@@ -1,5 +1,5 @@
+#include <algorithm>
 #include <filesystem>
-#include <optional>
 
 #include <fmt/format.h>
 

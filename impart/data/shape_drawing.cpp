@@ -14,19 +14,18 @@ struct Rotation {
   float cosine, sine;
 };
 
-Rotation rotation_by(float t) {
+/// By the angle whose half has the tangent t: rational, so that no trigonometry is needed.
+constexpr Rotation rotation_by(float t) {
   const float square = t * t;
   return {(1 - square) / (1 + square), 2 * t / (1 + square)};
 }
 
-Rotation compose(Rotation a, Rotation b) {
+constexpr Rotation compose(Rotation a, Rotation b) {
   return {a.cosine * b.cosine - a.sine * b.sine, a.sine * b.cosine + a.cosine * b.sine};
 }
 
-// tan(angle / 2) of an eighth, a sixteenth and a quarter of a full turn.
-constexpr float kEighthTurn = 0.41421356f;
-constexpr float kSixteenthTurn = 0.19891237f;
-constexpr float kQuarterTurn = 1.0f;
+constexpr Rotation kQuarterTurn = rotation_by(1.0f);
+constexpr Rotation kEighthTurn = rotation_by(0.41421356f);
 
 // A shape is a function of a point (u, v) in its own frame, in units of its radius: how far the
 // point lies inside, negative outside. Near the edge that is the distance to the edge.
@@ -89,43 +88,72 @@ void cover_pixels(const ShapeOutline& outline, Rotation rotation, Inside inside,
   }
 }
 
-/// Turns by `most` as similarity goes to 1, on top of the turn the outline has, to the same side.
-Rotation turn_towards_other(const ShapeOutline& outline, float most) {
+/// The shape's own turn, and on top of it, to the same side, one that grows with similarity up to
+/// `most` (a half-angle tangent).
+Rotation turn_up_to(float most, const ShapeOutline& outline) {
   const float more = outline.turn < 0 ? -most : most;
   return compose(rotation_by(outline.turn), rotation_by(more * outline.similarity));
 }
-
-void cover_pixels(const ShapeOutline& outline, Plane& covered) {
-  // A shape at similarity 1 stays just short of the middle between the two classes.
-  const float s = outline.similarity;
-  const Rotation own = rotation_by(outline.turn);
-  const Rotation eighth = rotation_by(kEighthTurn), quarter = rotation_by(kQuarterTurn);
-  const Rotation towards_sixteenth = turn_towards_other(outline, 0.75f * kSixteenthTurn);
-  const Rotation towards_eighth = turn_towards_other(outline, 0.75f * kEighthTurn);
-  constexpr Rectangle square{0.8f, 0.8f}, bar{0.95f, 0.33f};
-  switch (outline.shape) {
-    case 0:
-      return cover_pixels(outline, own, Annulus{0.34f * s - 0.1f}, covered);
-    case 1:
-      return cover_pixels(outline, own, Annulus{0.62f - 0.32f * s}, covered);
-    case 2:
-      return cover_pixels(outline, towards_sixteenth, square, covered);
-    case 3:
-      return cover_pixels(outline, compose(eighth, towards_sixteenth), square, covered);
-    case 4:
-      return cover_pixels(outline, own, ThreeTips{0.5f - 0.13f * s}, covered);
-    case 5:
-      return cover_pixels(outline, own, ThreeTips{0.2f + 0.13f * s}, covered);
-    case 6:
-      return cover_pixels(outline, towards_sixteenth, Cross{}, covered);
-    case 7:
-      return cover_pixels(outline, compose(eighth, towards_sixteenth), Cross{}, covered);
-    case 8:
-      return cover_pixels(outline, towards_eighth, bar, covered);
-    default:
-      return cover_pixels(outline, compose(quarter, towards_eighth), bar, covered);
-  }
+Rotation upright(const ShapeOutline& outline) {
+  return turn_up_to(0, outline);
 }
+Rotation tilted(const ShapeOutline& outline) {
+  return turn_up_to(0.15f, outline);  // 17 degrees; the middle of an eighth of a turn is 22.5
+}
+Rotation slanted(const ShapeOutline& outline) {
+  return turn_up_to(0.35f, outline);  // 39 degrees; the middle of a quarter is 45
+}
+
+// One row a class; the classes of a pair, 2k and 2k + 1, are neighbours. At similarity 1 either
+// stays just short of the middle between the two.
+struct ShapeKind {
+  std::string_view name;
+  void (*cover)(const ShapeOutline& outline, Plane& covered);
+};
+
+constexpr Rectangle kSquare{0.8f, 0.8f}, kBar{0.95f, 0.33f};
+
+constexpr ShapeKind kShapes[] = {
+    {"circle",
+     [](const ShapeOutline& outline, Plane& covered) {
+       cover_pixels(outline, upright(outline), Annulus{0.37f * outline.similarity - 0.1f}, covered);
+     }},
+    {"ring",
+     [](const ShapeOutline& outline, Plane& covered) {
+       cover_pixels(outline, upright(outline), Annulus{0.62f - 0.3f * outline.similarity}, covered);
+     }},
+    {"square", [](const ShapeOutline& outline,
+                  Plane& covered) { cover_pixels(outline, tilted(outline), kSquare, covered); }},
+    {"diamond",
+     [](const ShapeOutline& outline, Plane& covered) {
+       cover_pixels(outline, compose(kEighthTurn, tilted(outline)), kSquare, covered);
+     }},
+    {"triangle",
+     [](const ShapeOutline& outline, Plane& covered) {
+       cover_pixels(outline, upright(outline), ThreeTips{0.5f - 0.14f * outline.similarity},
+                    covered);
+     }},
+    {"star",
+     [](const ShapeOutline& outline, Plane& covered) {
+       cover_pixels(outline, upright(outline), ThreeTips{0.2f + 0.14f * outline.similarity},
+                    covered);
+     }},
+    {"cross", [](const ShapeOutline& outline,
+                 Plane& covered) { cover_pixels(outline, tilted(outline), Cross{}, covered); }},
+    {"saltire",
+     [](const ShapeOutline& outline, Plane& covered) {
+       cover_pixels(outline, compose(kEighthTurn, tilted(outline)), Cross{}, covered);
+     }},
+    {"bar-horizontal",
+     [](const ShapeOutline& outline, Plane& covered) {
+       cover_pixels(outline, slanted(outline), kBar, covered);
+     }},
+    {"bar-vertical",
+     [](const ShapeOutline& outline, Plane& covered) {
+       cover_pixels(outline, compose(kQuarterTurn, slanted(outline)), kBar, covered);
+     }},
+};
+static_assert(std::size(kShapes) == kShapeClasses);
 
 void paint_channel(const ShapeScene& scene, std::size_t channel, const Plane& covered,
                    Plane& plane) {
@@ -161,9 +189,13 @@ void add_noise(float amplitude, RandomStream& random, const Plane& plane,
 
 }  // namespace
 
+std::string_view shape_name(std::uint32_t shape) {
+  return kShapes[shape].name;
+}
+
 void draw_scene(const ShapeScene& scene, RandomStream& random, std::span<std::uint8_t> pixels) {
   Plane covered, plane;
-  cover_pixels(scene.outline, covered);
+  kShapes[scene.outline.shape].cover(scene.outline, covered);
   for (std::size_t channel = 0; channel < kShapeChannels; ++channel) {
     paint_channel(scene, channel, covered, plane);
     add_noise(scene.noise, random, plane, pixels.subspan(channel * kPlane, kPlane));

@@ -14,13 +14,11 @@ using Colour =
 
 /// A shape in the plane of the picture, in pixels; (0, 0) is the centre of the first pixel.
 struct ShapeOutline {
-  std::uint32_t shape = 0;  ///< an index of kShapeNames
+  std::uint32_t shape = 0;  ///< 0..kShapeClasses-1
   float similarity = 0;     ///< ShapeHardness::similarity
   float centre_x = 0, centre_y = 0;
   float radius = 1;  ///< of the circle that the shape just fills
-  /// Half the tangent of the shape's own small turn. The rational rotation by t has cosine
-  /// (1 - t²) / (1 + t²) and sine 2t / (1 + t²), so no trigonometry is needed.
-  float turn = 0;
+  float turn = 0;    ///< tangent of half the angle by which it is turned, within ±0.04
 };
 
 /// Everything about a picture but its noise.

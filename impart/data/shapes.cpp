@@ -29,12 +29,13 @@ RandomStream stream_of(std::uint64_t seed, Split split, std::uint64_t index) {
 
 // The four kinds of hardness share a budget that is uniform between nothing and this much; with
 // random shares a picture is hard for one reason, or a little for several.
-constexpr double kLargestBudget = 2.0;
+constexpr double kLargestBudget = 1.8;
 
 ShapeHardness draw_hardness(RandomStream& random) {
   const double budget = kLargestBudget * random.uniform();
-  double shares[4], sum = 0;
-  for (double& share : shares) sum += share = random.open_uniform();
+  double shares[4];
+  for (double& share : shares) share = random.open_uniform();
+  const double sum = shares[0] + shares[1] + shares[2] + shares[3];
   const auto level = [&](int k) {
     return static_cast<float>(std::min(1.0, budget * shares[k] / sum));
   };
@@ -47,7 +48,7 @@ float difficulty_of(const ShapeHardness& hardness) {
 }
 
 void draw_colours(const ShapeHardness& hardness, RandomStream& random, ShapeScene& scene) {
-  const double contrast = 110 - 95 * hardness.contrast;
+  const double contrast = 115 - 83 * hardness.contrast;
   for (std::size_t channel = 0; channel < kShapeChannels; ++channel) {
     const double background = between(random, 30, 225);
     const double difference = contrast * between(random, 0.6, 1.0);
@@ -67,7 +68,7 @@ void draw_cover(float occlusion, RandomStream& random, ShapeScene& scene) {
   };
   const float left = outline.centre_x - outline.radius, right = outline.centre_x + outline.radius;
   const float top = outline.centre_y - outline.radius, bottom = outline.centre_y + outline.radius;
-  const float depth = 1.3f * outline.radius * occlusion;
+  const float depth = 1.1f * outline.radius * occlusion;
   scene.cover_left = pixel(left);
   scene.cover_right = pixel(right + 1);
   scene.cover_top = pixel(top);
@@ -98,7 +99,7 @@ ShapeScene draw_scene_plan(std::uint32_t shape, const ShapeHardness& hardness,
                                .centre_y = float_between(random, radius, margin),
                                .radius = static_cast<float>(radius),
                                .turn = float_between(random, -0.04, 0.04)},
-                   .noise = 8 + 85 * hardness.noise};
+                   .noise = 6 + 84 * hardness.noise};
   draw_colours(hardness, random, scene);
   draw_cover(hardness.occlusion, random, scene);
   return scene;
@@ -109,8 +110,10 @@ ImageSet make_split(const DataSpec& spec, Split split, std::uint64_t count) {
                .channels = kShapeChannels,
                .height = kShapeSide,
                .width = kShapeSide,
-               .classes = kShapeClasses,
-               .class_names = {std::begin(kShapeNames), std::end(kShapeNames)}};
+               .classes = kShapeClasses};
+  for (std::uint32_t shape = 0; shape < kShapeClasses; ++shape) {
+    set.class_names.emplace_back(shape_name(shape));
+  }
   set.pixels.resize(count * kShapeImageBytes);
   set.labels.resize(count);
   set.truth.resize(count);

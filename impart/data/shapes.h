@@ -17,11 +17,9 @@ inline constexpr std::uint32_t kShapeSide = 32;
 inline constexpr std::uint32_t kShapeChannels = 3;
 inline constexpr std::uint32_t kShapeImageBytes = kShapeChannels * kShapeSide * kShapeSide;
 
-/// The ten classes. 2k and 2k + 1 are alike: each can be drawn so that it nearly becomes the other.
-inline constexpr std::string_view kShapeNames[] = {
-    "circle", "ring",  "square",  "diamond",        "triangle",
-    "star",   "cross", "saltire", "bar-horizontal", "bar-vertical"};
-inline constexpr std::uint32_t kShapeClasses = std::size(kShapeNames);
+/// The classes. 2k and 2k + 1 are alike: each can be drawn so that it nearly becomes the other.
+inline constexpr std::uint32_t kShapeClasses = 10;
+std::string_view shape_name(std::uint32_t shape);  ///< "circle", "ring", …; shape < kShapeClasses
 
 /// The share of training examples that carry a wrong label. Test labels are all right.
 inline constexpr double kWrongLabelShare = 0.05;
@@ -38,7 +36,7 @@ struct ShapeHardness {
 
 /// What is known of an example without looking at its pixels.
 struct ShapeFacts {
-  std::uint32_t shape = 0;  ///< what is drawn, an index of kShapeNames
+  std::uint32_t shape = 0;  ///< what is drawn
   std::uint32_t label = 0;  ///< what the data set says it is: another class if the label is wrong
   ShapeHardness hardness;
   float difficulty = 0;  ///< from 0 to 1; 1 if and only if the label is wrong
