@@ -104,53 +104,52 @@ Rotation slanted(const ShapeOutline& outline) {
   return turn_up_to(0.35f, outline);  // 39 degrees; the middle of a quarter is 45
 }
 
-// One row a class; the classes of a pair, 2k and 2k + 1, are neighbours. At similarity 1 either
-// stays just short of the middle between the two.
-struct ShapeKind {
-  std::string_view name;
-  void (*cover)(const ShapeOutline& outline, Plane& covered);
-};
-
 constexpr Rectangle kSquare{0.8f, 0.8f}, kBar{0.95f, 0.33f};
 
+/// How a class covers the pixels.
+using Cover = void(const ShapeOutline& outline, Plane& covered);
+
+struct ShapeKind {
+  std::string_view name;
+  Cover* cover;
+};
+
+// One row a class; those of a pair, 2k and 2k + 1, are neighbours. At similarity 1 either stays
+// just short of the middle between the two.
 constexpr ShapeKind kShapes[] = {
     {"circle",
-     [](const ShapeOutline& outline, Plane& covered) {
-       cover_pixels(outline, upright(outline), Annulus{0.37f * outline.similarity - 0.1f}, covered);
+     [](const ShapeOutline& it, Plane& covered) {
+       cover_pixels(it, upright(it), Annulus{0.37f * it.similarity - 0.1f}, covered);
      }},
     {"ring",
-     [](const ShapeOutline& outline, Plane& covered) {
-       cover_pixels(outline, upright(outline), Annulus{0.62f - 0.3f * outline.similarity}, covered);
+     [](const ShapeOutline& it, Plane& covered) {
+       cover_pixels(it, upright(it), Annulus{0.62f - 0.3f * it.similarity}, covered);
      }},
-    {"square", [](const ShapeOutline& outline,
-                  Plane& covered) { cover_pixels(outline, tilted(outline), kSquare, covered); }},
+    {"square", [](const ShapeOutline& it,
+                  Plane& covered) { cover_pixels(it, tilted(it), kSquare, covered); }},
     {"diamond",
-     [](const ShapeOutline& outline, Plane& covered) {
-       cover_pixels(outline, compose(kEighthTurn, tilted(outline)), kSquare, covered);
+     [](const ShapeOutline& it, Plane& covered) {
+       cover_pixels(it, compose(kEighthTurn, tilted(it)), kSquare, covered);
      }},
     {"triangle",
-     [](const ShapeOutline& outline, Plane& covered) {
-       cover_pixels(outline, upright(outline), ThreeTips{0.5f - 0.14f * outline.similarity},
-                    covered);
+     [](const ShapeOutline& it, Plane& covered) {
+       cover_pixels(it, upright(it), ThreeTips{0.5f - 0.14f * it.similarity}, covered);
      }},
     {"star",
-     [](const ShapeOutline& outline, Plane& covered) {
-       cover_pixels(outline, upright(outline), ThreeTips{0.2f + 0.14f * outline.similarity},
-                    covered);
+     [](const ShapeOutline& it, Plane& covered) {
+       cover_pixels(it, upright(it), ThreeTips{0.2f + 0.14f * it.similarity}, covered);
      }},
-    {"cross", [](const ShapeOutline& outline,
-                 Plane& covered) { cover_pixels(outline, tilted(outline), Cross{}, covered); }},
+    {"cross", [](const ShapeOutline& it,
+                 Plane& covered) { cover_pixels(it, tilted(it), Cross{}, covered); }},
     {"saltire",
-     [](const ShapeOutline& outline, Plane& covered) {
-       cover_pixels(outline, compose(kEighthTurn, tilted(outline)), Cross{}, covered);
+     [](const ShapeOutline& it, Plane& covered) {
+       cover_pixels(it, compose(kEighthTurn, tilted(it)), Cross{}, covered);
      }},
     {"bar-horizontal",
-     [](const ShapeOutline& outline, Plane& covered) {
-       cover_pixels(outline, slanted(outline), kBar, covered);
-     }},
+     [](const ShapeOutline& it, Plane& covered) { cover_pixels(it, slanted(it), kBar, covered); }},
     {"bar-vertical",
-     [](const ShapeOutline& outline, Plane& covered) {
-       cover_pixels(outline, compose(kQuarterTurn, slanted(outline)), kBar, covered);
+     [](const ShapeOutline& it, Plane& covered) {
+       cover_pixels(it, compose(kQuarterTurn, slanted(it)), kBar, covered);
      }},
 };
 static_assert(std::size(kShapes) == kShapeClasses);

@@ -9,8 +9,8 @@
 
 namespace impart {
 
-using Colour =
-    std::array<float, kShapeChannels>;  ///< 0..255 a channel; differences may be negative
+/// Red, green, blue, 0..255 each; the difference of two may be negative.
+using Colour = std::array<float, kShapeChannels>;
 
 /// A shape in the plane of the picture, in pixels; (0, 0) is the centre of the first pixel.
 struct ShapeOutline {
@@ -28,9 +28,9 @@ struct ShapeScene {
   Colour slope_x{}, slope_y{};  ///< change of the background per pixel
   Colour contrast{};            ///< the shape's colour less the background's
   Colour cover{};               ///< colour of the rectangle that covers a part of the shape
-  int cover_left = 0, cover_right = 0, cover_top = 0,
-      cover_bottom = 0;  ///< right and bottom are out
-  float noise = 0;       ///< uniform noise in ± this, in steps of 0..255
+  /// That rectangle, in pixels; right and bottom are the first ones outside.
+  int cover_left = 0, cover_right = 0, cover_top = 0, cover_bottom = 0;
+  float noise = 0;  ///< largest deviation, in steps of 0..255; the noise is uniform
 };
 
 /// Renders the scene with smoothed edges; the noise is drawn from `random`, a byte per value.
