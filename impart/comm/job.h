@@ -18,11 +18,10 @@ namespace impart {
 ///     is killed (kill -9, OOM)      PeerError with rank              128 + signal: 137
 ///     calls exit(c), c != 0         PeerError with rank              c
 ///
-/// A process learns of it inside a collective, at once from processes of the same machine and from
-/// those that could speak, and throws 0.2 s later. Whatever it does, mpirun sends it SIGTERM when
-/// another process has died, and SIGKILL a second later, so nothing is left over. A program that
-/// takes SIGTERM as a request, not as its end, has that second to report the PeerError. srun does
-/// the same only with --kill-on-bad-exit=1.
+/// A process learns of it inside a collective and throws 0.2 s later. Whatever a process does,
+/// mpirun ends it: SIGTERM follows a second after the first process has died, SIGKILL another
+/// second later, and both at once when more processes end meanwhile; so with many processes not all
+/// get to say why. srun does the like only with --kill-on-bad-exit=1.
 template <class Body>
 decltype(auto) run_job(Communicator& communicator, Body&& body) {
   try {
