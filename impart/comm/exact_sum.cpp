@@ -19,8 +19,8 @@ using Contributions = std::span<const std::span<const float>>;
 constexpr std::size_t kBlock = 4096;
 constexpr std::size_t kPieceBlocks = 64;
 constexpr std::uint64_t kMostContributions = std::uint64_t{1} << 20;
-constexpr std::uint32_t kMagnitudeMask = 0x7fffffff;
-constexpr std::uint32_t kInfinity = 0x7f800000;
+constexpr std::int32_t kMagnitudeMask = 0x7fffffff;
+constexpr std::int32_t kInfinityBits = 0x7f800000;
 constexpr int kMantissaBits = 23;
 
 /// Adding it to a double below 2^51 in magnitude leaves the rounded integer in the low bits.
@@ -38,15 +38,22 @@ struct BlockTops {
   std::span<std::int64_t> not_finite;  ///< 1 if there is a NaN or an infinity
 };
 
+/// The bits of a magnitude order like the magnitude, NaN last.
+std::int32_t magnitude_bits(float value) {
+  return std::bit_cast<std::int32_t>(value) & kMagnitudeMask;
+}
+
 void raise_top(std::span<const float> values, std::int64_t& exponent, std::int64_t& not_finite) {
-  std::uint32_t largest = 0, largest_finite = 0;
-  for (const float value : values) {
-    const std::uint32_t magnitude = std::bit_cast<std::uint32_t>(value) & kMagnitudeMask;
-    largest = std::max(largest, magnitude);
-    largest_finite = std::max(largest_finite, magnitude < kInfinity ? magnitude : 0);
+  std::int32_t largest = 0;
+  for (const float value : values) largest = std::max(largest, magnitude_bits(value));
+  if (largest >= kInfinityBits) {
+    not_finite = 1;
+    largest = 0;
+    for (const float value : values) {
+      if (std::isfinite(value)) largest = std::max(largest, magnitude_bits(value));
+    }
   }
-  exponent = std::max(exponent, std::int64_t{largest_finite >> kMantissaBits});
-  if (largest >= kInfinity) not_finite = 1;
+  exponent = std::max(exponent, std::int64_t{largest >> kMantissaBits});
 }
 
 /// The steps between two integers of a block: 2^-42 of the power of two above every magnitude.
@@ -156,7 +163,7 @@ class ExactSum {
       const double step = step_of(tops().exponent[block]);
       const std::int64_t* sums = sums_.data() + block * kBlock - start;
       for (float& element : block_of_sum(block)) {
-        element = static_cast<float>(static_cast<double>(static_cast<float>(*sums++)) * step);
+        element = static_cast<float>(static_cast<double>(*sums++) * step);
       }
     }
   }

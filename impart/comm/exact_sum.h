@@ -19,9 +19,9 @@ namespace impart {
 /// to float. Blocks are part of the result: the same elements summed in other pieces may differ in
 /// the last bit.
 ///
-/// Error. |sum - true sum| <= n·M·2^-42 + half a unit in the last place of the sum, for n
-/// contributions: a contribution whose magnitude is above M·2^-18 enters exactly. A plain float sum
-/// has about n·M·2^-24. Only the final sum can overflow to ∞. A zero sum is +0.
+/// Error. For n contributions |sum - true sum| <= n·M·2^-42, and then comes the rounding to float
+/// (by way of double): a contribution whose magnitude is above M·2^-18 enters exactly. A plain
+/// float sum has about n·M·2^-24. Only the final sum can overflow to ∞. A zero sum is +0.
 ///
 /// Not-finite contributions. An element with a NaN, or with both infinities, is NaN (always the
 /// same one); with one infinity, that infinity. The other elements of the block are not touched by
