@@ -29,4 +29,11 @@ class IoError : public Error {
   using Error::Error;
 };
 
+/// Another process of the job failed or was lost, so this one cannot go on. Names its rank and, if
+/// it still could give one, its reason. Starting the job again helps.
+class PeerError : public Error {
+ public:
+  using Error::Error;
+};
+
 }  // namespace impart

@@ -1,0 +1,95 @@
+#include "impart/comm/communicator.h"
+
+#include <bit>
+#include <numeric>
+#include <type_traits>
+#include <vector>
+
+#include <fmt/format.h>
+
+#include "impart/core/error.h"
+
+namespace impart {
+
+void Communicator::barrier() {
+  traffic_.messages += std::bit_width(size_ - 1);
+  do_barrier();
+}
+
+void Communicator::broadcast(std::span<std::byte> bytes, std::uint32_t root) {
+  if (root >= size_) {
+    throw ConfigError(fmt::format("broadcast from process {} of {}", root, size_));
+  }
+  if (root == rank_) {
+    traffic_.bytes += std::uint64_t{size_ - 1} * bytes.size();
+    traffic_.messages += size_ - 1;
+  }
+  do_broadcast(bytes, root);
+}
+
+template <class T>
+void Communicator::reduce(std::span<T> values, Reduction reduction) {
+  constexpr Element element = std::is_same_v<T, float>    ? Element::kFloat
+                              : std::is_same_v<T, double> ? Element::kDouble
+                                                          : Element::kInt64;
+  count_all_reduce(values.size_bytes());
+  do_all_reduce({values.data(), values.size(), element}, reduction);
+}
+
+void Communicator::all_reduce_sum(std::span<float> values) {
+  reduce(values, Reduction::kSum);
+}
+void Communicator::all_reduce_sum(std::span<double> values) {
+  reduce(values, Reduction::kSum);
+}
+void Communicator::all_reduce_sum(std::span<std::int64_t> values) {
+  reduce(values, Reduction::kSum);
+}
+void Communicator::all_reduce_max(std::span<float> values) {
+  reduce(values, Reduction::kMax);
+}
+void Communicator::all_reduce_max(std::span<double> values) {
+  reduce(values, Reduction::kMax);
+}
+void Communicator::all_reduce_max(std::span<std::int64_t> values) {
+  reduce(values, Reduction::kMax);
+}
+
+std::unique_ptr<PendingReduce> Communicator::start_all_reduce_sum(std::span<float> values) {
+  count_all_reduce(values.size_bytes());
+  return do_start_all_reduce({values.data(), values.size(), Element::kFloat}, Reduction::kSum);
+}
+
+void Communicator::all_gather(std::span<const std::byte> mine, std::span<const std::size_t> counts,
+                              std::span<std::byte> all) {
+  gather(mine, counts, all, 1);
+}
+void Communicator::all_gather(std::span<const float> mine, std::span<const std::size_t> counts,
+                              std::span<float> all) {
+  gather(std::as_bytes(mine), counts, std::as_writable_bytes(all), sizeof(float));
+}
+
+void Communicator::gather(std::span<const std::byte> mine, std::span<const std::size_t> counts,
+                          std::span<std::byte> all, std::size_t width) {
+  if (counts.size() != size_ || counts[rank_] * width != mine.size()) {
+    throw ConfigError(
+        fmt::format("process {} of {} gathers {} bytes, which is not what the counts say", rank_,
+                    size_, mine.size()));
+  }
+  std::vector<std::size_t> ends(size_);
+  std::inclusive_scan(counts.begin(), counts.end(), ends.begin());
+  for (std::size_t& end : ends) end *= width;
+  if (all.size() != ends.back()) {
+    throw ConfigError(fmt::format("{} bytes are gathered into {}", ends.back(), all.size()));
+  }
+  traffic_.bytes += std::uint64_t{size_ - 1} * mine.size();
+  traffic_.messages += size_ - 1;
+  do_all_gather(mine, ends, all);
+}
+
+void Communicator::count_all_reduce(std::size_t bytes) {
+  traffic_.bytes += 2 * std::uint64_t{bytes} * (size_ - 1) / size_;
+  traffic_.messages += 2 * (std::uint64_t{size_} - 1);
+}
+
+}  // namespace impart

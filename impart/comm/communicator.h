@@ -1,0 +1,149 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string_view>
+
+namespace impart {
+
+/// What one process has sent. Nothing reports what an MPI library really sends, so this is what the
+/// operation costs at least, with P processes and b bytes per call:
+///
+///     operation    bytes sent by a process          messages
+///     barrier      0                                ⌈log2 P⌉
+///     broadcast    (P-1)·b at the root, else 0      P-1 at the root, else 0
+///     all-reduce   2·b·(P-1)/P, rounded down        2·(P-1)
+///     all-gather   (P-1)·b, b its own contribution  P-1
+///
+/// Summed over the processes it is the traffic of the job. One process alone sends nothing.
+struct Traffic {
+  std::uint64_t bytes = 0;
+  std::uint64_t messages = 0;
+};
+
+/// An all-reduce under way. Its buffer belongs to the communicator until test() has returned true
+/// or wait() has returned; must not outlive the communicator. Destroying it early waits.
+class PendingReduce {
+ public:
+  PendingReduce() = default;
+  virtual ~PendingReduce() = default;
+  PendingReduce(const PendingReduce&) = delete;
+  PendingReduce& operator=(const PendingReduce&) = delete;
+
+  /// Whether the sums are there; never blocks. Data moves only inside calls of the communicator, so
+  /// call it now and then while computing. PeerError as for the collectives.
+  virtual bool test() = 0;
+  virtual void wait() = 0;
+};
+
+/// The processes of a job and what they do together. A lone process is a job of one, so callers
+/// never ask whether they are distributed.
+///
+/// Collectives work in place on the caller's memory, of any size, and return when the caller may
+/// use it again. All processes pass spans of equal length. When another process of the job fails or
+/// dies, a collective throws PeerError instead of waiting for ever (see impart/comm/job.h); after
+/// that every further one does so too. One thread at a time may use a communicator.
+class Communicator {
+ public:
+  virtual ~Communicator() = default;
+  Communicator(const Communicator&) = delete;
+  Communicator& operator=(const Communicator&) = delete;
+
+  /// This process: 0..size()-1.
+  std::uint32_t rank() const { return rank_; }
+  /// The number of processes, at least 1.
+  std::uint32_t size() const { return size_; }
+
+  /// Returns when every process has called it.
+  /// Collective: every process calls it, in the same order.
+  void barrier();
+
+  /// Gives every process the bytes of process `root`.
+  /// Collective: every process calls it, in the same order.
+  void broadcast(std::span<std::byte> bytes, std::uint32_t root);
+
+  /// Replaces every element by its sum, or its largest, over the processes. All processes get the
+  /// same bits; which bits a floating-point sum has depends on the number of processes (exact_sum.h
+  /// has one that does not).
+  /// Collective: every process calls it, in the same order.
+  void all_reduce_sum(std::span<float> values);
+  void all_reduce_sum(std::span<double> values);
+  void all_reduce_sum(std::span<std::int64_t> values);
+  void all_reduce_max(std::span<float> values);
+  void all_reduce_max(std::span<double> values);
+  void all_reduce_max(std::span<std::int64_t> values);
+
+  /// all_reduce_sum that returns at once, to compute while the sums travel. Several may be under
+  /// way.
+  /// Collective: every process calls it, in the same order.
+  std::unique_ptr<PendingReduce> start_all_reduce_sum(std::span<float> values);
+
+  /// Lines up what every process contributes, in the order of ranks. `counts` holds the number of
+  /// elements of each process, so counts[rank()] == mine.size(), and `all` has room for their sum;
+  /// ConfigError otherwise.
+  /// Collective: every process calls it, in the same order.
+  void all_gather(std::span<const std::byte> mine, std::span<const std::size_t> counts,
+                  std::span<std::byte> all);
+  void all_gather(std::span<const float> mine, std::span<const std::size_t> counts,
+                  std::span<float> all);
+
+  /// What this process has sent since the communicator was made.
+  const Traffic& traffic() const { return traffic_; }
+
+  /// Tells the other processes that this one ends now, and why: their current or next collective
+  /// throws PeerError with this reason. Waits up to a second for them to end first, so that their
+  /// exit code is the one the launcher sees. No collective may follow. Never throws.
+  virtual void announce_failure(std::string_view reason) noexcept = 0;
+
+ protected:
+  enum class Element { kFloat, kDouble, kInt64 };
+  enum class Reduction { kSum, kMax };
+  struct Values {
+    void* data;
+    std::size_t count;
+    Element element;
+  };
+
+  Communicator(std::uint32_t rank, std::uint32_t size) : rank_(rank), size_(size) {}
+
+ private:
+  virtual void do_barrier() = 0;
+  virtual void do_broadcast(std::span<std::byte> bytes, std::uint32_t root) = 0;
+  virtual void do_all_reduce(const Values& values, Reduction reduction) = 0;
+  virtual std::unique_ptr<PendingReduce> do_start_all_reduce(const Values& values,
+                                                             Reduction reduction) = 0;
+  /// `ends[p]` is where the bytes of process p end in `all`.
+  virtual void do_all_gather(std::span<const std::byte> mine, std::span<const std::size_t> ends,
+                             std::span<std::byte> all) = 0;
+
+  template <class T>
+  void reduce(std::span<T> values, Reduction reduction);
+  void gather(std::span<const std::byte> mine, std::span<const std::size_t> counts,
+              std::span<std::byte> all, std::size_t width);
+  void count_all_reduce(std::size_t bytes);
+
+  std::uint32_t rank_;
+  std::uint32_t size_;
+  Traffic traffic_;
+};
+
+/// How data is cut for MPI, whose counts are 32 bits wide.
+struct CommunicatorSpec {
+  /// Bytes of one MPI call, at least 8. Pieces that stay in the cache are faster than one big call.
+  std::size_t chunk_bytes = std::size_t{1} << 20;
+  /// An all-gather of more bytes goes as one broadcast per process. Below 2^31.
+  std::size_t gather_bytes = (std::size_t{1} << 31) - 1;
+};
+
+/// The job this process belongs to: MPI if mpirun or srun started several, else this process alone,
+/// without starting MPI at all. ConfigError if a launcher was used that this program cannot join.
+/// Destroying it ends MPI in order if no exception is under way; else it announces a failure.
+/// Collective: every process calls it, in the same order.
+std::unique_ptr<Communicator> make_communicator(const CommunicatorSpec& spec = {});
+
+/// This process alone, whoever started it.
+std::unique_ptr<Communicator> make_single_communicator();
+
+}  // namespace impart

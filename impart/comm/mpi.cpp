@@ -1,0 +1,312 @@
+// Collectives over MPI. Every one is started without blocking and then polled, because a call that
+// blocks inside MPI would never notice that another process is gone.
+
+#include <algorithm>
+#include <chrono>
+#include <exception>
+#include <limits>
+#include <memory>
+#include <span>
+#include <string>
+#include <string_view>
+#include <thread>
+#include <vector>
+
+#include <fmt/format.h>
+#include <mpi.h>
+
+#include "impart/comm/communicator.h"
+#include "impart/comm/launcher.h"
+#include "impart/comm/peer_watch.h"
+#include "impart/core/error.h"
+
+namespace impart {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+/// How often a process that waits looks after the others.
+constexpr auto kLookEvery = std::chrono::milliseconds(20);
+/// How long a collective may still complete after a failure: a process that failed later may have
+/// done its share of it.
+constexpr auto kGrace = std::chrono::milliseconds(200);
+/// How long an exception waits for all-reduces that use memory it is about to free.
+constexpr auto kAbandonLimit = std::chrono::seconds(1);
+
+std::string describe(int code, const char* call) {
+  char text[MPI_MAX_ERROR_STRING] = {};
+  int length = 0;
+  MPI_Error_string(code, text, &length);
+  return fmt::format("{} failed: {}", call, text);
+}
+
+/// MPI from its start to its end; leaves alone what somebody else has started.
+class MpiSession {
+ public:
+  MpiSession() {
+    int initialized = 0, finalized = 0;
+    MPI_Initialized(&initialized);
+    MPI_Finalized(&finalized);
+    if (finalized != 0) throw ConfigError("MPI has ended already; a process joins one job only");
+    if (initialized != 0) return;
+    int provided = 0;
+    const int code = MPI_Init_thread(nullptr, nullptr, MPI_THREAD_SERIALIZED, &provided);
+    if (code != MPI_SUCCESS) throw PeerError(describe(code, "MPI_Init_thread"));
+    ours_ = true;
+  }
+
+  void end() {
+    if (ours_) MPI_Finalize();
+  }
+
+ private:
+  bool ours_ = false;
+};
+
+class MpiCommunicator final : public Communicator {
+ public:
+  MpiCommunicator(MpiSession session, const CommunicatorSpec& spec, std::uint32_t rank,
+                  std::uint32_t size)
+      : Communicator(rank, size),
+        session_(session),
+        spec_(spec),
+        exceptions_(std::uncaught_exceptions()),
+        watch_(MPI_COMM_WORLD) {
+    MPI_Comm_dup(MPI_COMM_WORLD, &communicator_);
+    MPI_Comm_set_errhandler(communicator_, MPI_ERRORS_RETURN);
+  }
+
+  ~MpiCommunicator() override {
+    if (unwinding()) announce_failure("it was ended by an exception");
+    if (!usable_) return;  // MPI_Finalize would wait for those who cannot come
+    try {
+      do_barrier();
+    } catch (const PeerError&) {
+      return;
+    }
+    session_.end();
+  }
+
+  void announce_failure(std::string_view reason) noexcept override {
+    if (!usable_) return;
+    usable_ = false;
+    try {
+      watch_.announce(reason);
+    } catch (const std::exception&) {
+      return;  // no memory for messages: the launcher ends the others
+    }
+  }
+
+  /// Whether all requests are done. PeerError if they never will be.
+  bool test(std::span<MPI_Request> requests) {
+    require_usable();
+    int done = 0;
+    check(
+        MPI_Testall(static_cast<int>(requests.size()), requests.data(), &done, MPI_STATUSES_IGNORE),
+        "MPI_Testall");
+    if (done == 0) look_after_peers();
+    return done != 0;
+  }
+
+  void wait(std::span<MPI_Request> requests) {
+    while (!test(requests)) std::this_thread::yield();
+  }
+
+  /// Waits, but during an exception not for ever.
+  void abandon(std::span<MPI_Request> requests) noexcept {
+    const auto limit = Clock::now() + kAbandonLimit;
+    try {
+      while (!test(requests)) {
+        if (unwinding() && Clock::now() > limit) give_up("an all-reduce was abandoned");
+        std::this_thread::yield();
+      }
+    } catch (const PeerError&) {
+      return;  // the next collective says it again
+    }
+  }
+
+ private:
+  class Reduce;
+
+  bool unwinding() const { return std::uncaught_exceptions() > exceptions_; }
+
+  /// Requests may stay under way whose memory is freed soon: from here on MPI must not be called.
+  [[noreturn]] void give_up(const std::string& reason) {
+    usable_ = false;
+    reason_ = reason;
+    throw PeerError(reason_);
+  }
+
+  void require_usable() const {
+    if (!usable_) throw PeerError(reason_);
+  }
+
+  void check(int code, const char* call) {
+    if (code != MPI_SUCCESS) give_up(describe(code, call));
+  }
+
+  void look_after_peers() {
+    const auto now = Clock::now();
+    if (now - looked_at_ < kLookEvery) return;
+    looked_at_ = now;
+    const bool known = failed_at_ != Clock::time_point();
+    if (!known && watch_.look()) failed_at_ = now;
+    if (!known || now - failed_at_ < kGrace) return;
+    watch_.acknowledge();
+    give_up(*watch_.look());
+  }
+
+  void finish(int code, const char* call, MPI_Request request) {
+    check(code, call);
+    wait({&request, 1});
+  }
+
+  static MPI_Datatype type_of(Element element) {
+    if (element == Element::kFloat) return MPI_FLOAT;
+    return element == Element::kDouble ? MPI_DOUBLE : MPI_INT64_T;
+  }
+
+  MPI_Request start_chunk(const Values& chunk, Reduction reduction) {
+    MPI_Request request = MPI_REQUEST_NULL;
+    check(MPI_Iallreduce(MPI_IN_PLACE, chunk.data, static_cast<int>(chunk.count),
+                         type_of(chunk.element), reduction == Reduction::kSum ? MPI_SUM : MPI_MAX,
+                         communicator_, &request),
+          "MPI_Iallreduce");
+    return request;
+  }
+
+  template <class Function>
+  void for_each_chunk(const Values& values, Function&& function) {
+    const std::size_t width = values.element == Element::kFloat ? 4 : 8;
+    const std::size_t step = spec_.chunk_bytes / width;
+    for (std::size_t first = 0; first < values.count; first += step) {
+      std::byte* data = static_cast<std::byte*>(values.data) + first * width;
+      function(Values{data, std::min(step, values.count - first), values.element});
+    }
+  }
+
+  void do_barrier() override {
+    require_usable();
+    MPI_Request request = MPI_REQUEST_NULL;
+    const int code = MPI_Ibarrier(communicator_, &request);
+    finish(code, "MPI_Ibarrier", request);
+  }
+
+  void do_broadcast(std::span<std::byte> bytes, std::uint32_t root) override {
+    require_usable();
+    while (!bytes.empty()) {
+      const auto chunk = bytes.first(std::min(bytes.size(), spec_.chunk_bytes));
+      MPI_Request request = MPI_REQUEST_NULL;
+      const int code = MPI_Ibcast(chunk.data(), static_cast<int>(chunk.size()), MPI_BYTE,
+                                  static_cast<int>(root), communicator_, &request);
+      finish(code, "MPI_Ibcast", request);
+      bytes = bytes.subspan(chunk.size());
+    }
+  }
+
+  void do_all_reduce(const Values& values, Reduction reduction) override {
+    require_usable();
+    for_each_chunk(values, [&](const Values& chunk) {
+      MPI_Request request = start_chunk(chunk, reduction);
+      wait({&request, 1});
+    });
+  }
+
+  std::unique_ptr<PendingReduce> do_start_all_reduce(const Values& values,
+                                                     Reduction reduction) override;
+
+  void do_all_gather(std::span<const std::byte> mine, std::span<const std::size_t> ends,
+                     std::span<std::byte> all) override {
+    require_usable();
+    if (all.size() > spec_.gather_bytes) return gather_by_broadcasts(mine, ends, all);
+    std::vector<int> starts(ends.size()), counts(ends.size());
+    for (std::size_t p = 0; p < ends.size(); ++p) {
+      starts[p] = p == 0 ? 0 : static_cast<int>(ends[p - 1]);
+      counts[p] = static_cast<int>(ends[p]) - starts[p];
+    }
+    MPI_Request request = MPI_REQUEST_NULL;
+    const int code =
+        MPI_Iallgatherv(mine.data(), static_cast<int>(mine.size()), MPI_BYTE, all.data(),
+                        counts.data(), starts.data(), MPI_BYTE, communicator_, &request);
+    finish(code, "MPI_Iallgatherv", request);
+  }
+
+  void gather_by_broadcasts(std::span<const std::byte> mine, std::span<const std::size_t> ends,
+                            std::span<std::byte> all) {
+    const std::size_t own = ends[rank()] - mine.size();
+    std::copy(mine.begin(), mine.end(), all.begin() + static_cast<std::ptrdiff_t>(own));
+    for (std::uint32_t root = 0; root < size(); ++root) {
+      const std::size_t start = root == 0 ? 0 : ends[root - 1];
+      do_broadcast(all.subspan(start, ends[root] - start), root);
+    }
+  }
+
+  MpiSession session_;
+  CommunicatorSpec spec_;
+  int exceptions_;
+  PeerWatch watch_;
+  MPI_Comm communicator_ = MPI_COMM_NULL;
+  bool usable_ = true;
+  std::string reason_ = "this process has announced its failure";  ///< why it is not usable
+  Clock::time_point looked_at_{};
+  Clock::time_point failed_at_{};
+};
+
+/// All chunks are started at once: all-reduces must start in the same order on every process, and
+/// two of them may be under way.
+class MpiCommunicator::Reduce final : public PendingReduce {
+ public:
+  Reduce(MpiCommunicator& communicator, const Values& values, Reduction reduction)
+      : communicator_(communicator) {
+    communicator_.for_each_chunk(values, [&](const Values& chunk) {
+      requests_.push_back(communicator_.start_chunk(chunk, reduction));
+    });
+  }
+  ~Reduce() override {
+    if (!done_) communicator_.abandon(requests_);
+  }
+
+  bool test() override {
+    done_ = done_ || communicator_.test(requests_);
+    return done_;
+  }
+  void wait() override {
+    if (!done_) communicator_.wait(requests_);
+    done_ = true;
+  }
+
+ private:
+  MpiCommunicator& communicator_;
+  std::vector<MPI_Request> requests_;
+  bool done_ = false;
+};
+
+std::unique_ptr<PendingReduce> MpiCommunicator::do_start_all_reduce(const Values& values,
+                                                                    Reduction reduction) {
+  require_usable();
+  return std::make_unique<Reduce>(*this, values, reduction);
+}
+
+}  // namespace
+
+std::unique_ptr<Communicator> make_mpi_communicator(const Launcher& launcher,
+                                                    const CommunicatorSpec& spec) {
+  constexpr std::size_t kMostBytes = std::numeric_limits<int>::max();
+  if (spec.chunk_bytes < 8 || spec.chunk_bytes > kMostBytes || spec.gather_bytes > kMostBytes) {
+    throw ConfigError("a communicator's chunks have 8 to 2^31 - 1 bytes");
+  }
+  MpiSession session;
+  int rank = 0, size = 0;
+  MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+  MPI_Comm_size(MPI_COMM_WORLD, &size);
+  if (launcher.processes != 0 && launcher.processes != static_cast<std::uint32_t>(size)) {
+    session.end();
+    throw ConfigError(fmt::format(
+        "{} started {} processes, but MPI knows of {}: the launcher belongs to another MPI",
+        launcher.name, launcher.processes, size));
+  }
+  return std::make_unique<MpiCommunicator>(session, spec, static_cast<std::uint32_t>(rank),
+                                           static_cast<std::uint32_t>(size));
+}
+
+}  // namespace impart

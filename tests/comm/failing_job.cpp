@@ -1,0 +1,100 @@
+// A job that goes wrong, for failure_test.py:
+//
+//   mpirun -n P failing_job FOLDER WHAT RANK MILLISECONDS
+//
+// All processes sum gradients without end. After the given time process RANK does WHAT: throw,
+// throw-pending (while a sum is under way) or exit; RANK "all" means every process, after the same
+// number of sums. With WHAT "throw-busy" it throws while the others are busy for a minute. With
+// WHAT "nothing" the test has to kill somebody. Process R writes FOLDER/pid.R when it starts,
+// FOLDER/failing.R when it goes wrong, and FOLDER/code.R, with its exit code, when it ends by
+// itself.
+
+#include <chrono>
+#include <csignal>
+#include <cstdlib>
+#include <fstream>
+#include <memory>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include "impart/comm/communicator.h"
+#include "impart/comm/job.h"
+#include "impart/core/error.h"
+
+namespace impart {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+struct Plan {
+  std::string folder, what, rank;
+  std::chrono::milliseconds after;
+};
+
+void note(const Plan& plan, const char* name, std::uint32_t rank, int number) {
+  std::ofstream(fmt::format("{}/{}.{}", plan.folder, name, rank)) << number << std::flush;
+}
+
+[[noreturn]] void go_wrong(const Plan& plan, Communicator& communicator) {
+  note(plan, "failing", communicator.rank(), 0);
+  if (plan.what == "exit") ::_exit(3);
+  std::vector<float> gradient(100'000, 1.0f);
+  std::unique_ptr<PendingReduce> pending;
+  if (plan.what == "throw-pending") pending = communicator.start_all_reduce_sum(gradient);
+  throw DataError("part-3.bin: offset 17: a broken record");
+}
+
+void work(const Plan& plan, Communicator& communicator) {
+  const auto start = Clock::now();
+  const bool chosen = plan.what != "nothing" && plan.rank == std::to_string(communicator.rank());
+  const bool busy = plan.what == "throw-busy";
+  std::vector<float> gradient(100'000, 1.0f);
+  for (int step = 0;; ++step) {
+    const bool in_step = step == 20 && (plan.rank == "all" || busy);
+    if (in_step && busy && !chosen) std::this_thread::sleep_for(std::chrono::minutes(1));
+    if (in_step || (chosen && !busy && Clock::now() - start >= plan.after)) {
+      go_wrong(plan, communicator);
+    }
+    const auto pending = communicator.start_all_reduce_sum(gradient);
+    std::this_thread::sleep_for(std::chrono::milliseconds(5));
+    pending->wait();
+    communicator.barrier();
+  }
+}
+
+/// As the command `impart` does it.
+int exit_code_of(const Plan& plan, std::uint32_t& rank) {
+  try {
+    const auto communicator = make_communicator();
+    rank = communicator->rank();
+    note(plan, "pid", rank, ::getpid());
+    run_job(*communicator, [&] { work(plan, *communicator); });
+    return 0;
+  } catch (const PeerError& error) {
+    fmt::print(stderr, "failing_job: {}\n", error.what());
+    return 75;
+  } catch (const DataError& error) {
+    fmt::print(stderr, "failing_job: {}\n", error.what());
+    return 65;
+  }
+}
+
+}  // namespace
+}  // namespace impart
+
+int main(int, char** argv) {
+  // A training run takes SIGTERM as a request for a checkpoint, so it is not its end.
+  std::signal(SIGTERM, [](int) {});
+  const impart::Plan plan{.folder = argv[1],
+                          .what = argv[2],
+                          .rank = argv[3],
+                          .after = std::chrono::milliseconds(std::stoi(argv[4]))};
+  std::uint32_t rank = 0;
+  const int code = impart::exit_code_of(plan, rank);
+  impart::note(plan, "code", rank, code);
+  return code;
+}

@@ -1,0 +1,74 @@
+#include "impart/comm/launcher.h"
+
+#include <map>
+#include <string>
+
+#include <gtest/gtest.h>
+
+#include "impart/core/error.h"
+
+namespace impart {
+namespace {
+
+std::optional<Launcher> detect(const std::map<std::string, std::string>& variables) {
+  return detect_launcher([&](const char* name) {
+    const auto found = variables.find(name);
+    return found == variables.end() ? nullptr : found->second.c_str();
+  });
+}
+
+TEST(Launcher, IsNoneForThePlainCommand) {
+  EXPECT_FALSE(detect({}));
+}
+
+TEST(Launcher, IsMpirunOfOpenMpi) {
+  const auto launcher = detect({{"OMPI_COMM_WORLD_SIZE", "4"}, {"PMIX_RANK", "1"}});
+  ASSERT_TRUE(launcher);
+  EXPECT_EQ(launcher->name, "mpirun");
+  EXPECT_EQ(launcher->processes, 4u);
+}
+
+TEST(Launcher, IsMpirunEvenIfItUsedSrunToReachTheMachines) {
+  const auto launcher = detect({{"OMPI_COMM_WORLD_SIZE", "8"}, {"SLURM_STEP_NUM_TASKS", "2"}});
+  ASSERT_TRUE(launcher);
+  EXPECT_EQ(launcher->processes, 8u);
+}
+
+TEST(Launcher, NeedsNoMpiForOneProcess) {
+  EXPECT_FALSE(detect({{"OMPI_COMM_WORLD_SIZE", "1"}, {"PMIX_RANK", "0"}}));
+  EXPECT_FALSE(detect({{"PMI_SIZE", "1"}, {"PMI_RANK", "0"}}));
+  EXPECT_FALSE(detect({{"PMIX_RANK", "0"}, {"SLURM_STEP_NUM_TASKS", "1"}}));
+  EXPECT_FALSE(detect({{"SLURM_STEP_NUM_TASKS", "1"}}));
+}
+
+TEST(Launcher, IsSrunWithPmi) {
+  for (const char* variable : {"PMIX_RANK", "PMI_RANK"}) {
+    const auto launcher = detect({{variable, "0"}, {"SLURM_STEP_NUM_TASKS", "3"}});
+    ASSERT_TRUE(launcher);
+    EXPECT_EQ(launcher->name, "srun");
+    EXPECT_EQ(launcher->processes, 3u);
+  }
+}
+
+TEST(Launcher, MayNotSayHowManyItStarted) {
+  const auto launcher = detect({{"PMIX_RANK", "0"}});
+  ASSERT_TRUE(launcher);
+  EXPECT_EQ(launcher->processes, 0u);
+}
+
+TEST(Launcher, IsNoneInABatchScript) {
+  EXPECT_FALSE(detect({{"SLURM_NTASKS", "4"}, {"SLURM_PROCID", "0"}, {"SLURM_JOB_ID", "17"}}));
+}
+
+TEST(Launcher, RefusesSrunWithoutMpi) {
+  EXPECT_THROW(detect({{"SLURM_STEP_NUM_TASKS", "4"}, {"SLURM_PROCID", "2"}}), ConfigError);
+}
+
+TEST(Launcher, RefusesNonsense) {
+  for (const char* text : {"", "four", "0", "-1", "4x", "99999999999"}) {
+    EXPECT_THROW(detect({{"OMPI_COMM_WORLD_SIZE", text}}), ConfigError) << text;
+  }
+}
+
+}  // namespace
+}  // namespace impart
