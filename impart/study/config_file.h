@@ -1,0 +1,30 @@
+#pragma once
+
+#include <optional>
+#include <span>
+#include <string>
+
+#include "impart/study/schema.h"
+#include "impart/train/config.h"
+
+namespace impart {
+
+/// The configuration of a run: defaults, then the YAML file if there is one, then the overrides
+/// ("workers.count=8", "importance.record=[el2n, margin]"), then `output` with its placeholders
+/// filled in. It has passed validate().
+///
+/// A file may name another one that it builds on: `base: other.yaml`, relative to its own folder;
+/// its own keys win. ConfigError, one line, says where ("run.yaml:12:3", "override 'epochs=x'"),
+/// what was found and what is allowed.
+RunConfig load_config(const std::optional<std::string>& path,
+                      std::span<const std::string> overrides, const KnownNames& names);
+
+/// ConfigError if a value is out of its range or two contradict each other: names the keys. Names
+/// of data sets, augmentations and models are not checked.
+void validate(const RunConfig& config);
+
+/// The run directory: `output` with {name} and {seed} filled in. ConfigError for other
+/// placeholders.
+std::string expand_output(const RunConfig& config);
+
+}  // namespace impart

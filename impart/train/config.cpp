@@ -1,0 +1,27 @@
+#include "impart/train/config.h"
+
+#include "impart/importance/notions.h"
+#include "impart/partition/heuristics.h"
+
+namespace impart {
+namespace {
+
+/// Noise and the data's own difficulty are known before the first visit.
+bool needs_visits(const NotionEntry& notion) {
+  return !overlap(notion.needs, StateSet::kNoise | StateSet::kTruth);
+}
+
+}  // namespace
+
+ScheduleSpec schedule_spec(const RunConfig& config) {
+  const auto& heuristic = find_entry(kHeuristics, "heuristic", config.partition.heuristic);
+  const auto& notion = find_entry(kNotions, "notion", config.importance.notion);
+  return {.epochs = config.epochs,
+          .warmup = config.partition.warmup,
+          .interval = config.partition.interval,
+          .ignore = config.importance.ignore,
+          .exchange = config.exchange.strategy != kNoExchange,
+          .needs_importance = heuristic.uses_importance && needs_visits(notion)};
+}
+
+}  // namespace impart

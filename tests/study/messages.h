@@ -1,0 +1,20 @@
+#pragma once
+
+#include <string>
+
+#include "impart/core/error.h"
+
+namespace impart::tests {
+
+/// What the ConfigError says that `call` throws; "" if it throws none.
+template <class Call>
+std::string config_error(const Call& call) {
+  try {
+    call();
+  } catch (const ConfigError& error) {
+    return error.what();
+  }
+  return "";
+}
+
+}  // namespace impart::tests
