@@ -8,5 +8,11 @@ namespace impart::cli {
 void add_list_command(CLI::App& app);
 void add_partition_command(CLI::App& app);
 void add_schedule_command(CLI::App& app);
+void add_train_command(CLI::App& app);
+
+/// How a command ends that neither failed nor simply succeeded: what its callback throws.
+struct ExitCode {
+  int code;
+};
 
 }  // namespace impart::cli

@@ -1,4 +1,6 @@
-// impart list [notions|heuristics|exchanges]: what the named tables hold.
+// impart list: what the named tables hold.
+
+#include "cli/list.h"
 
 #include <memory>
 #include <string>
@@ -13,11 +15,6 @@
 namespace impart::cli {
 namespace {
 
-template <class Row, std::size_t N>
-void print_table(const Row (&table)[N]) {
-  for (const Row& row : table) fmt::print("  {:<20} {}\n", row.name, row.summary);
-}
-
 using PrintTable = void();
 constexpr Entry<PrintTable> kListings[] = {
     {"notions", "how the history of an example becomes its importance",
@@ -25,6 +22,9 @@ constexpr Entry<PrintTable> kListings[] = {
     {"heuristics", "how importance becomes a partition", [] { print_table(kHeuristics); }},
     {"exchanges", "how a part of the partition changes between epochs",
      [] { print_table(kExchanges); }},
+    {"datasets", "what to train on", list_datasets},
+    {"augmentations", "what happens to images before training", list_augmentations},
+    {"models", "what to train", list_models},
 };
 
 void list(const std::string& what) {
@@ -39,10 +39,11 @@ void list(const std::string& what) {
 }  // namespace
 
 void add_list_command(CLI::App& app) {
-  auto* command =
-      app.add_subcommand("list", "Show the notions, heuristics and exchanges there are");
+  auto* command = app.add_subcommand("list", "Show the notions, heuristics, models, … there are");
   auto what = std::make_shared<std::string>();
-  command->add_option("WHAT", *what, "notions, heuristics or exchanges; all if left out");
+  command->add_option(
+      "WHAT", *what,
+      "notions, heuristics, exchanges, datasets, augmentations or models; all if left out");
   command->callback([what] { list(*what); });
 }
 

@@ -19,6 +19,7 @@ constexpr int kUsageError = 2;
 constexpr int kDataError = 65;
 constexpr int kInternalError = 70;
 constexpr int kIoError = 74;
+constexpr int kPeerError = 75;
 
 int report(const char* what, int code) {
   fmt::print(stderr, "impart: {}\n", what);
@@ -42,6 +43,7 @@ int run(int argc, char** argv) {
   app.failure_message([](const CLI::App*, const CLI::Error& error) {
     return fmt::format("impart: {}; see 'impart --help'\n", error.what());
   });
+  impart::cli::add_train_command(app);
   impart::cli::add_partition_command(app);
   impart::cli::add_schedule_command(app);
   impart::cli::add_list_command(app);
@@ -65,6 +67,10 @@ int main(int argc, char** argv) {
     return report(error.what(), kDataError);
   } catch (const impart::IoError& error) {
     return report(error.what(), kIoError);
+  } catch (const impart::PeerError& error) {
+    return report(error.what(), kPeerError);
+  } catch (const impart::cli::ExitCode& exit) {
+    return exit.code;
   } catch (const std::bad_alloc&) {
     return report("out of memory", kInternalError);
   } catch (const std::exception& error) {

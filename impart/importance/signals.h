@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstddef>
 #include <span>
 
 namespace impart {
@@ -17,6 +18,9 @@ struct Signals {
   std::span<const float> error_norm = {};   ///< ‖p - onehot(y)‖₂ (EL2N)
   std::span<const float> gradient_bound = {};  ///< error_norm · √(1 + ‖h‖²), h: last layer's input
 };
+
+/// The signals of `count` visits from visit `start` on; spans that are empty stay empty.
+Signals subrange(const Signals& signals, std::size_t start, std::size_t count);
 
 /// A visit counts as correct from here on; with shares of right tokens, more right than wrong.
 inline constexpr float kCorrectFrom = 0.5f;

@@ -89,6 +89,15 @@ void note_losses(Columns& c, std::span<const ExampleId> ids, std::span<const flo
 
 }  // namespace
 
+Signals subrange(const Signals& signals, std::size_t start, std::size_t count) {
+  Signals part;
+  for (const SignalRow& signal : kSignals) {
+    const auto values = signals.*signal.values;
+    if (!values.empty()) part.*signal.values = values.subspan(start, count);
+  }
+  return part;
+}
+
 SplitBatch split_batch(std::span<const ExampleId> ids, const Signals& signals, StateSet needs) {
   std::vector<bool> bad;
   for (const SignalRow& signal : kSignals) {

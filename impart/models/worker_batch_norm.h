@@ -66,6 +66,7 @@ class WorkerBatchNorm2dImpl : public torch::nn::Module {
   /// Whose rows are whose in the next forward passes in training; read at each of them, so its
   /// owner can change it in between. Null: one worker has all rows.
   void set_layout(std::shared_ptr<const WorkerLayout> layout) { layout_ = std::move(layout); }
+  const std::shared_ptr<const WorkerLayout>& layout() const { return layout_; }
 
   /// If set, evaluation does what training does: it normalises with the statistics of the batch at
   /// hand, and moves the running ones (the `paper` evaluation).

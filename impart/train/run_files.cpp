@@ -85,6 +85,7 @@ void write_summary(const std::string& folder, const RunSummary& summary,
   json["seconds_tracking"] = summary.seconds_tracking;
   json["seconds_partition"] = summary.seconds_partition;
   json["seconds_exchange"] = summary.seconds_exchange;
+  json["seconds_importance_pass"] = summary.seconds_importance_pass;
   json["seconds_eval"] = summary.seconds_eval;
   json["examples_moved"] = summary.examples_moved;
   json["bytes_disk"] = summary.bytes_disk;

@@ -32,6 +32,7 @@ struct RunSummary {
   double seconds_tracking = 0;
   double seconds_partition = 0;
   double seconds_exchange = 0;
+  double seconds_importance_pass = 0;  ///< of seconds_exchange: forward passes for importance
   double seconds_eval = 0;
   std::uint64_t examples_moved = 0;
   std::uint64_t bytes_disk = 0;

@@ -1,0 +1,129 @@
+// impart train: one run, in this process or in all processes of an MPI job.
+
+#include <atomic>
+#include <csignal>
+#include <filesystem>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include <fmt/format.h>
+
+#include "cli/commands.h"
+#include "cli/train_display.h"
+#include "impart/comm/job.h"
+#include "impart/core/error.h"
+#include "impart/data/augment.h"
+#include "impart/data/datasets.h"
+#include "impart/models/models.h"
+#include "impart/study/config_file.h"
+#include "impart/study/config_text.h"
+#include "impart/train/run.h"
+
+namespace impart::cli {
+namespace {
+
+constexpr int kPreempted = 85;
+
+std::atomic<bool> stop_requested = false;
+
+void request_stop(int) {
+  stop_requested = true;
+}
+
+struct Options {
+  std::vector<std::string> arguments;  ///< a config file, if the first has no '=', and overrides
+  std::string resume;
+  bool overwrite = false;
+  bool dry_run = false;
+  bool keys = false;
+};
+
+struct Names {
+  std::vector<std::string_view> datasets = names_of(kDatasets);
+  std::vector<std::string_view> augmentations = names_of(kAugmentations);
+  std::vector<std::string_view> models = names_of(kModels);
+  KnownNames known() const { return {datasets, augmentations, models}; }
+};
+
+RunConfig read_config(const Options& options, const Names& names) {
+  std::vector<std::string> overrides = options.arguments;
+  std::optional<std::string> path;
+  if (!options.resume.empty()) {
+    path = options.resume + "/config.yaml";
+    if (!std::filesystem::exists(*path)) {
+      throw DataError(
+          fmt::format("{}: is no run directory: it has no config.yaml", options.resume));
+    }
+  } else if (!overrides.empty() && overrides.front().find('=') == std::string::npos) {
+    path = overrides.front();
+    overrides.erase(overrides.begin());
+  }
+  RunConfig config = load_config(path, overrides, names.known());
+  if (!options.resume.empty()) config.output = options.resume;
+  return config;
+}
+
+void print_summary(const RunConfig& config, const RunOutcome& outcome) {
+  const RunSummary& s = outcome.summary;
+  if (outcome.preempted) {
+    fmt::print("stopped and checkpointed; go on with: impart train --resume {}\n", config.output);
+    return;
+  }
+  fmt::print("best accuracy {:.2f} % (epoch {}), final {:.2f} %, {:.1f} s, {} examples moved\n",
+             s.best_accuracy.value_or(0), s.best_epoch + 1, s.final_accuracy.value_or(0),
+             s.seconds_total, s.examples_moved);
+  fmt::print("run directory: {}\n", config.output);
+}
+
+void run(const Options& options) {
+  const Names names;
+  if (options.keys) {
+    fmt::print("{}", help_text(make_schema(names.known())));
+    return;
+  }
+  const RunConfig config = read_config(options, names);
+  if (options.dry_run) {
+    fmt::print("{}", to_yaml(config));
+    return;
+  }
+  std::signal(SIGTERM, request_stop);
+  std::signal(SIGINT, request_stop);
+  const auto communicator = make_communicator();
+  const bool is_first = communicator->rank() == 0;
+  const RunOutcome outcome = run_job(*communicator, [&] {
+    if (options.overwrite && is_first) std::filesystem::remove_all(config.output);
+    TrainDisplay display;
+    return run_training({.config = config,
+                         .config_text = to_yaml(config),
+                         .config_hash = config_hash(config),
+                         .resume = !options.resume.empty(),
+                         .stop_requested = [] { return stop_requested.load(); }},
+                        *communicator, is_first ? display.observer() : RunObserver{});
+  });
+  if (is_first) print_summary(config, outcome);
+  if (outcome.preempted) throw ExitCode{kPreempted};
+}
+
+}  // namespace
+
+void add_train_command(CLI::App& app) {
+  auto* command = app.add_subcommand("train", "Train a model, examples dealt by importance");
+  command->footer(
+      "Several processes: mpirun -n 4 impart train …\n"
+      "Exit codes: 0 done, 2 wrong usage or config, 65 bad data, 74 cannot write, 75 another "
+      "process "
+      "was lost, 85 stopped and checkpointed");
+  auto options = std::make_shared<Options>();
+  command->add_option("CONFIG", options->arguments,
+                      "a YAML file (see presets/), then key=value to change it: workers.count=8");
+  command->add_option("--resume", options->resume, "go on with the run in this run directory");
+  command->add_flag("--overwrite", options->overwrite,
+                    "delete a run that is already in the output");
+  command->add_flag("--dry-run", options->dry_run, "print the complete config and stop");
+  command->add_flag("--keys", options->keys, "explain every key of the config and stop");
+  command->callback([options] { run(*options); });
+}
+
+}  // namespace impart::cli

@@ -1,0 +1,67 @@
+#include "cli/train_display.h"
+
+#include <algorithm>
+#include <cstdio>
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+namespace impart::cli {
+namespace {
+
+constexpr auto kRepaint = std::chrono::milliseconds(100);
+
+std::string duration_text(double seconds) {
+  const auto whole = static_cast<long>(std::max(0.0, seconds));
+  if (whole >= 3600) return fmt::format("{}h{:02}m", whole / 3600, whole / 60 % 60);
+  if (whole >= 60) return fmt::format("{}m{:02}s", whole / 60, whole % 60);
+  return fmt::format("{}s", whole);
+}
+
+}  // namespace
+
+TrainDisplay::TrainDisplay() : on_terminal_(::isatty(STDERR_FILENO) != 0) {}
+
+TrainDisplay::~TrainDisplay() {
+  if (painted_) fmt::print(stderr, "\r\x1b[K");
+}
+
+RunObserver TrainDisplay::observer() {
+  return {.progress = [this](const RunProgress& progress) { show_progress(progress); },
+          .epoch = [this](const EpochReport& report) { show_epoch(report); },
+          .note = [this](const std::string& note) { print_line(note); }};
+}
+
+void TrainDisplay::show_progress(const RunProgress& p) {
+  const auto now = std::chrono::steady_clock::now();
+  if (!on_terminal_ || now - last_paint_ < kRepaint) return;
+  last_paint_ = now;
+  painted_ = true;
+  std::string line = fmt::format("{:<11} epoch {}/{}", p.phase, p.epoch + 1, p.epochs);
+  if (p.steps > 0) line += fmt::format("  step {}/{}", p.step, p.steps);
+  if (p.examples_per_second > 0) {
+    line += fmt::format("  {:.0f} examples/s  {} left", p.examples_per_second,
+                        duration_text(p.seconds_left));
+  }
+  if (p.loss) line += fmt::format("  loss {:.4f}", *p.loss);
+  if (p.accuracy) line += fmt::format("  accuracy {:.2f} %", *p.accuracy);
+  fmt::print(stderr, "\r\x1b[K{}", line);
+  std::fflush(stderr);
+}
+
+void TrainDisplay::show_epoch(const EpochReport& r) {
+  std::string line = fmt::format("epoch {:>3}/{}  loss {:.4f}  train {:.2f} %", r.epoch + 1,
+                                 r.epochs, r.train_loss, r.train_accuracy);
+  if (r.test_accuracy) line += fmt::format("  test {:.2f} %", *r.test_accuracy);
+  line += fmt::format("  {:.1f} s", r.seconds);
+  if (r.event == "heuristic") line += "  repartitioned";
+  if (r.event == "exchange") line += "  exchanged";
+  print_line(line);
+}
+
+void TrainDisplay::print_line(const std::string& line) {
+  fmt::print(stderr, "{}{}\n", painted_ ? "\r\x1b[K" : "", line);
+  painted_ = false;
+}
+
+}  // namespace impart::cli

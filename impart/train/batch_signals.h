@@ -1,0 +1,38 @@
+#pragma once
+
+#include <cstdint>
+#include <string_view>
+#include <vector>
+
+#include <torch/types.h>
+
+#include "impart/importance/importance_table.h"
+#include "impart/models/classifier.h"
+
+namespace impart {
+
+/// Which signals a run collects: the rows of kSignals that its importance table needs, and always
+/// the loss and whether the prediction was right, for the metrics.
+class SignalSet {
+ public:
+  explicit SignalSet(const std::vector<NotionEntry>& notions);
+
+  std::int64_t size() const { return static_cast<std::int64_t>(names_.size()); }
+
+  /// The signals of a batch, [size(), B], from its forward pass and per-example losses. On the
+  /// device, without gradients, without waiting.
+  torch::Tensor compute(const Classifier::Output& output, const torch::Tensor& labels,
+                        const torch::Tensor& losses) const;
+
+  /// Rows collected by `compute`, one after the other in `values` ([size(), rows]), as the table
+  /// takes them.
+  Signals view(std::span<const float> values, std::size_t rows) const;
+
+  /// The row of `compute` that holds the loss, and that holds correctness.
+  static constexpr std::int64_t kLossRow = 0, kCorrectRow = 1;
+
+ private:
+  std::vector<std::string_view> names_;  ///< as in kSignals
+};
+
+}  // namespace impart

@@ -1,0 +1,341 @@
+#include "impart/train/engine.h"
+
+#include <algorithm>
+#include <utility>
+
+#include <fmt/format.h>
+#include <torch/torch.h>
+
+#include "impart/comm/exact_sum.h"
+#include "impart/core/error.h"
+#include "impart/models/worker_statistics.h"
+#include "impart/train/placement.h"
+
+namespace impart {
+namespace {
+
+/// Most examples in one forward pass where the config leaves it to us.
+constexpr std::int64_t kMostRows = 4096;
+constexpr std::int64_t kInferenceBatch = 512;
+
+std::span<float> floats(torch::Tensor& tensor) {
+  return {tensor.data_ptr<float>(), static_cast<std::size_t>(tensor.numel())};
+}
+
+torch::Tensor ids_on(torch::Device device, std::span<const ExampleId> ids) {
+  auto tensor = torch::empty({static_cast<std::int64_t>(ids.size())}, torch::kInt64);
+  auto* values = tensor.data_ptr<std::int64_t>();
+  std::transform(ids.begin(), ids.end(), values,
+                 [](ExampleId id) { return static_cast<std::int64_t>(index(id)); });
+  return tensor.to(device);
+}
+
+}  // namespace
+
+Engine::Engine(EngineSpec spec, Communicator& communicator)
+    : spec_(std::move(spec)),
+      communicator_(communicator),
+      hosted_(hosted_workers(spec_.config.workers.count, communicator.rank(), communicator.size())),
+      signal_set_(notions_of(spec_.config)),
+      layout_(std::make_shared<WorkerLayout>()),
+      parameters_(*spec_.model),
+      optimizer_(spec_.config.optimizer, parameters_.values()),
+      gradient_sum_(parameters_, communicator) {
+  if (spec_.config.workers.batch_norm == WorkersConfig::BatchNorm::kShared &&
+      communicator.size() > 1) {
+    throw ConfigError("workers.batch_norm: shared needs all workers in one process");
+  }
+  set_worker_layout(*spec_.model, layout_);
+  if (is_exact()) torch::set_num_threads(1);
+  for (std::uint32_t worker = 0; is_local() && worker < hosted_.count; ++worker) {
+    replicas_.push_back(
+        {parameters_.values().clone(), Optimizer(spec_.config.optimizer, parameters_.values())});
+  }
+}
+
+void Engine::begin_epoch(const StepPlan& plan, const torch::Tensor& augmentation,
+                         std::uint32_t first_step) {
+  plan_ = &plan;
+  augmentation_ = augmentation;
+  ids_ = ids_on(device(), visits_of(plan, hosted_, first_step, plan.steps()).ids);
+  labels_ = spec_.images.labels.index_select(0, ids_);
+  collected_ = torch::empty({signal_set_.size(), ids_.size(0)},
+                            torch::TensorOptions().device(device()).dtype(torch::kFloat32));
+  next_row_ = 0;
+  spec_.model->train();
+}
+
+std::int64_t Engine::rows_in(std::uint32_t step) const {
+  std::size_t rows = 0;
+  for (std::uint32_t worker = 0; worker < hosted_.count; ++worker) {
+    rows += plan_->batch_of(WorkerId{hosted_.first + worker}, step).size();
+  }
+  return static_cast<std::int64_t>(rows);
+}
+
+/// Whole workers together, as many as the memory allows: batch norm needs all rows of a worker.
+std::vector<Engine::Group> Engine::group_workers(std::uint32_t step, std::int64_t first_row) const {
+  const std::int64_t wanted = spec_.config.workers.micro_batch;
+  const std::int64_t most = is_exact() || is_local() ? 1 : wanted > 0 ? wanted : kMostRows;
+  const bool shared_norm = spec_.config.workers.batch_norm == WorkersConfig::BatchNorm::kShared;
+  std::vector<Group> groups;
+  std::int64_t row = first_row;
+  for (std::uint32_t worker = 0; worker < hosted_.count; ++worker) {
+    const auto rows =
+        static_cast<std::int64_t>(plan_->batch_of(WorkerId{hosted_.first + worker}, step).size());
+    const bool fits = !groups.empty() && (shared_norm || groups.back().rows + rows <= most);
+    if (!fits) groups.push_back({.first = worker, .row = row});
+    ++groups.back().count;
+    groups.back().rows += rows;
+    row += rows;
+  }
+  return groups;
+}
+
+/// Workers outside the group have no rows, and so keep their statistics.
+void Engine::set_layout(const Group& group, std::uint32_t step) {
+  if (spec_.config.workers.batch_norm == WorkersConfig::BatchNorm::kShared) {
+    layout_->starts = {0, group.rows};
+    return;
+  }
+  layout_->starts.assign(1, 0);
+  for (std::uint32_t worker = 0; worker < hosted_.count; ++worker) {
+    const bool inside = worker >= group.first && worker < group.first + group.count;
+    const auto rows = inside ? plan_->batch_of(WorkerId{hosted_.first + worker}, step).size() : 0;
+    layout_->starts.push_back(layout_->starts.back() + static_cast<std::int64_t>(rows));
+  }
+}
+
+torch::Tensor Engine::forward_losses(const Group& group, std::uint32_t step) {
+  set_layout(group, step);
+  const auto ids = ids_.narrow(0, group.row, group.rows);
+  const auto labels = labels_.narrow(0, group.row, group.rows);
+  const auto output = spec_.model->forward(make_batch(spec_.images, ids, augmentation_));
+  const auto losses = torch::nn::functional::cross_entropy(
+      output.logits, labels,
+      torch::nn::functional::CrossEntropyFuncOptions().reduction(torch::kNone));
+  if (spec_.collect_signals) {
+    collected_.narrow(1, group.row, group.rows).copy_(signal_set_.compute(output, labels, losses));
+  }
+  return losses;
+}
+
+void Engine::run_step(std::uint32_t step, double learning_rate) {
+  if (is_local()) {
+    run_local_step(step, learning_rate);
+  } else if (is_exact()) {
+    run_exact_step(step, learning_rate);
+  } else {
+    run_shared_step(step, learning_rate);
+  }
+  next_row_ += rows_in(step);
+}
+
+void Engine::run_shared_step(std::uint32_t step, double learning_rate) {
+  const auto examples = static_cast<double>(plan_->examples_in(step));
+  parameters_.gradients().zero_();
+  auto groups = group_workers(step, next_row_);
+  std::erase_if(groups, [](const Group& group) { return group.rows == 0; });
+  if (groups.empty()) gradient_sum_.expect_backward();
+  for (const Group& group : groups) {
+    const auto losses = forward_losses(group, step);
+    if (&group == &groups.back()) gradient_sum_.expect_backward();
+    (losses.sum() / examples).backward();
+  }
+  gradient_sum_.finish();
+  optimizer_.step(parameters_.values(), parameters_.gradients(), learning_rate);
+}
+
+void Engine::run_exact_step(std::uint32_t step, double learning_rate) {
+  const auto examples = static_cast<double>(plan_->examples_in(step));
+  std::vector<torch::Tensor> gradients;
+  for (const Group& group : group_workers(step, next_row_)) {
+    if (group.rows == 0) continue;
+    parameters_.gradients().zero_();
+    (forward_losses(group, step).sum() / examples).backward();
+    gradients.push_back(parameters_.gradients().clone());
+  }
+  std::vector<std::span<const float>> contributions;
+  for (torch::Tensor& gradient : gradients) contributions.emplace_back(floats(gradient));
+  exact_all_reduce_sum(communicator_, contributions, floats(parameters_.gradients()));
+  optimizer_.step(parameters_.values(), parameters_.gradients(), learning_rate);
+}
+
+void Engine::run_local_step(std::uint32_t step, double learning_rate) {
+  for (const Group& group : group_workers(step, next_row_)) {
+    if (group.rows == 0) continue;
+    Replica& replica = replicas_[group.first];
+    const torch::NoGradGuard no_grad;
+    parameters_.values().copy_(replica.values);
+    parameters_.gradients().zero_();
+    {
+      const torch::AutoGradMode with_grad(true);
+      forward_losses(group, step).mean().backward();
+    }
+    replica.optimizer.step(parameters_.values(), parameters_.gradients(), learning_rate);
+    replica.values.copy_(parameters_.values());
+  }
+  const SyncRule& sync = spec_.config.workers.sync;
+  const bool due = sync.kind == SyncRule::Kind::kEverySteps && (step + 1) % sync.steps == 0;
+  if (due) average_replicas();
+}
+
+void Engine::average_replicas() {
+  const torch::NoGradGuard no_grad;
+  torch::Tensor& mean = parameters_.values();
+  if (is_exact()) {
+    std::vector<std::span<const float>> contributions;
+    for (Replica& replica : replicas_) contributions.emplace_back(floats(replica.values));
+    exact_all_reduce_sum(communicator_, contributions, floats(mean));
+  } else {
+    mean.zero_();
+    for (const Replica& replica : replicas_) mean.add_(replica.values);
+    communicator_.all_reduce_sum(floats(mean));
+  }
+  mean.div_(static_cast<double>(spec_.config.workers.count));
+  for (Replica& replica : replicas_) replica.values.copy_(mean);
+}
+
+void Engine::end_epoch() {
+  if (is_local()) average_replicas();
+}
+
+torch::Tensor Engine::collected_signals() const {
+  return collected_.narrow(1, 0, next_row_).to(torch::kCPU).contiguous();
+}
+
+/// [n, k] on every process from the [hosted, k] of each.
+torch::Tensor Engine::gather_rows(const torch::Tensor& hosted_rows) {
+  const auto mine = hosted_rows.to(torch::kCPU, torch::kFloat32).contiguous();
+  const std::int64_t width = mine.numel() / std::max<std::int64_t>(1, mine.size(0));
+  std::vector<std::size_t> counts;
+  for (std::uint32_t rank = 0; rank < communicator_.size(); ++rank) {
+    const auto there = hosted_workers(spec_.config.workers.count, rank, communicator_.size());
+    counts.push_back(there.count * static_cast<std::size_t>(width));
+  }
+  auto all = torch::empty({static_cast<std::int64_t>(spec_.config.workers.count), width});
+  const std::span<const float> mine_values(mine.data_ptr<float>(),
+                                           static_cast<std::size_t>(mine.numel()));
+  communicator_.all_gather(mine_values, counts, floats(all));
+  return all;
+}
+
+void Engine::collapse_statistics() {
+  const torch::NoGradGuard no_grad;
+  auto statistics = sum_worker_statistics(*spec_.model);
+  if (statistics.numel() == 0) return;
+  const bool shared = spec_.config.workers.batch_norm == WorkersConfig::BatchNorm::kShared;
+  if (!shared) {
+    // All rows, then summed in the order of workers: the same bits for every number of processes.
+    std::vector<torch::Tensor> rows;
+    for (std::uint32_t worker = 0; worker < hosted_.count; ++worker) {
+      rows.push_back(copy_worker_statistics(*spec_.model, worker));
+    }
+    const auto all = gather_rows(torch::stack(rows));
+    const bool first_only =
+        spec_.config.workers.running_stats == WorkersConfig::RunningStats::kWorker0;
+    statistics = first_only ? all[0].clone() : torch::zeros_like(all[0]);
+    for (std::int64_t worker = 0; !first_only && worker < all.size(0); ++worker)
+      statistics += all[worker];
+    if (!first_only) statistics /= static_cast<double>(all.size(0));
+  }
+  set_running_statistics(*spec_.model, statistics.to(device()));
+}
+
+std::vector<float> Engine::inference_losses() {
+  const torch::NoGradGuard no_grad;
+  collapse_statistics();
+  spec_.model->eval();
+  const std::int64_t examples = spec_.images.labels.size(0);
+  std::vector<std::size_t> counts;
+  std::int64_t first = 0;
+  for (std::uint32_t rank = 0; rank < communicator_.size(); ++rank) {
+    const auto begin = examples * rank / communicator_.size();
+    const auto end = examples * (rank + 1) / communicator_.size();
+    if (rank == communicator_.rank()) first = begin;
+    counts.push_back(static_cast<std::size_t>(end - begin));
+  }
+  const auto mine = static_cast<std::int64_t>(counts[communicator_.rank()]);
+  auto losses = torch::empty({mine}, torch::TensorOptions().device(device()));
+  for (std::int64_t start = 0; start < mine; start += kInferenceBatch) {
+    const std::int64_t rows = std::min(kInferenceBatch, mine - start);
+    const auto ids = torch::arange(first + start, first + start + rows,
+                                   torch::TensorOptions().device(device()).dtype(torch::kInt64));
+    const auto output = spec_.model->forward(make_batch(spec_.images, ids));
+    losses.narrow(0, start, rows)
+        .copy_(torch::nn::functional::cross_entropy(
+            output.logits, spec_.images.labels.narrow(0, first + start, rows),
+            torch::nn::functional::CrossEntropyFuncOptions().reduction(torch::kNone)));
+  }
+  spec_.model->train();
+  auto host = losses.to(torch::kCPU).contiguous();
+  std::vector<float> all(static_cast<std::size_t>(examples));
+  communicator_.all_gather(std::span<const float>(floats(host)), counts, std::span<float>(all));
+  return all;
+}
+
+std::vector<std::pair<std::string, torch::Tensor>> Engine::gather_state() {
+  std::vector<std::pair<std::string, torch::Tensor>> state;
+  const auto add_optimizer = [&](const std::string& name, Optimizer& optimizer) {
+    for (std::size_t i = 0; i < optimizer.state().size(); ++i) {
+      state.emplace_back(fmt::format("{}.{}", name, i), optimizer.state()[i].to(torch::kCPU));
+    }
+    state.emplace_back(name + ".steps", torch::tensor({optimizer.steps()}, torch::kInt64));
+  };
+  add_optimizer("optimizer", optimizer_);
+  if (sum_worker_statistics(*spec_.model).numel() > 0) {
+    std::vector<torch::Tensor> rows;
+    const bool shared = spec_.config.workers.batch_norm == WorkersConfig::BatchNorm::kShared;
+    for (std::uint32_t worker = 0; worker < hosted_.count; ++worker) {
+      rows.push_back(copy_worker_statistics(*spec_.model, shared ? 0 : worker));
+    }
+    state.emplace_back("worker_statistics", gather_rows(torch::stack(rows)));
+  }
+  if (!is_local()) return state;
+  std::vector<torch::Tensor> values;
+  for (const Replica& replica : replicas_) values.push_back(replica.values);
+  state.emplace_back("replicas", gather_rows(torch::stack(values)));
+  for (std::size_t i = 0; i < optimizer_.state().size(); ++i) {
+    std::vector<torch::Tensor> rows;
+    for (Replica& replica : replicas_) rows.push_back(replica.optimizer.state()[i]);
+    state.emplace_back(fmt::format("replica_optimizers.{}", i), gather_rows(torch::stack(rows)));
+  }
+  std::vector<torch::Tensor> steps;
+  for (Replica& replica : replicas_) {
+    steps.push_back(torch::tensor({static_cast<float>(replica.optimizer.steps())}));
+  }
+  state.emplace_back("replica_optimizers.steps", gather_rows(torch::stack(steps)));
+  return state;
+}
+
+void Engine::restore_state(const std::function<torch::Tensor(const std::string&)>& find) {
+  const torch::NoGradGuard no_grad;
+  for (std::size_t i = 0; i < optimizer_.state().size(); ++i) {
+    optimizer_.state()[i].copy_(find(fmt::format("optimizer.{}", i)));
+  }
+  optimizer_.set_steps(find("optimizer.steps").item<std::int64_t>());
+  if (sum_worker_statistics(*spec_.model).numel() > 0) {
+    const bool shared = spec_.config.workers.batch_norm == WorkersConfig::BatchNorm::kShared;
+    const auto rows =
+        find("worker_statistics").narrow(0, hosted_.first, shared ? 1 : hosted_.count);
+    std::int64_t start = 0;
+    visit_batch_norms(*spec_.model, [&](const std::string&, WorkerBatchNorm2dImpl& layer) {
+      const auto mean = rows.narrow(1, start, layer.channels());
+      const auto variance = rows.narrow(1, start + layer.channels(), layer.channels());
+      layer.set_worker_statistics(mean.to(device()), variance.to(device()));
+      start += 2 * layer.channels();
+    });
+  }
+  for (std::size_t worker = 0; worker < replicas_.size(); ++worker) {
+    const auto row = static_cast<std::int64_t>(hosted_.first + worker);
+    replicas_[worker].values.copy_(find("replicas")[row]);
+    for (std::size_t i = 0; i < optimizer_.state().size(); ++i) {
+      replicas_[worker].optimizer.state()[i].copy_(
+          find(fmt::format("replica_optimizers.{}", i))[row]);
+    }
+    replicas_[worker].optimizer.set_steps(
+        static_cast<std::int64_t>(find("replica_optimizers.steps")[row].item<float>()));
+  }
+}
+
+}  // namespace impart

@@ -1,0 +1,123 @@
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <vector>
+
+#include <torch/types.h>
+
+#include "impart/comm/communicator.h"
+#include "impart/comm/hosted_workers.h"
+#include "impart/data/batch.h"
+#include "impart/models/classifier.h"
+#include "impart/models/worker_batch_norm.h"
+#include "impart/train/batch_signals.h"
+#include "impart/train/config.h"
+#include "impart/train/flat_parameters.h"
+#include "impart/train/gradient_sum.h"
+#include "impart/train/optimizer.h"
+#include "impart/train/step_plan.h"
+
+namespace impart {
+
+struct EngineSpec {
+  RunConfig config;
+  std::shared_ptr<Classifier> model;  ///< initialised, on its device
+  DeviceImages images;                ///< training data, on the same device
+  bool collect_signals = true;        ///< false only to measure what collecting costs
+};
+
+/// Runs training steps for the workers that this process hosts. They share one model and are run
+/// together: their batches are stacked into one tensor, batch norm keeps them apart, and the loss
+/// is the sum over all workers' examples of the step divided by their number, so one backward pass
+/// and one all-reduce give the gradient that separate replicas would have averaged.
+///
+/// `reduce: exact` runs worker by worker on one thread and adds up their gradients in an order that
+/// does not matter, which makes the weights the same bits for every number of processes.
+/// `sync: K | epoch` gives every worker weights and an optimiser of its own and averages the
+/// weights now and then.
+class Engine {
+ public:
+  Engine(EngineSpec spec, Communicator& communicator);
+
+  /// Gets ready for an epoch that starts, or goes on, with `first_step`: puts ids on the device and
+  /// makes room for signals.
+  void begin_epoch(const StepPlan& plan, const torch::Tensor& augmentation,
+                   std::uint32_t first_step);
+
+  /// One step with this learning rate. No host work per example, no waiting for the device.
+  /// Collective: every process calls it, in the same order.
+  void run_step(std::uint32_t step, double learning_rate);
+
+  /// Ends the epoch: models that are apart are averaged.
+  /// Collective: every process calls it, in the same order.
+  void end_epoch();
+
+  /// The signals of the steps since begin_epoch, [SignalSet::size(), rows], on the host; rows as in
+  /// visits_of.
+  torch::Tensor collected_signals() const;
+  const SignalSet& signals() const { return signal_set_; }
+
+  /// Sets the statistics that evaluation normalises with from those of all workers.
+  /// Collective: every process calls it, in the same order.
+  void collapse_statistics();
+
+  /// The loss of every example under the current model, in evaluation mode and without
+  /// augmentation; each process computes its share.
+  /// Collective: every process calls it, in the same order.
+  std::vector<float> inference_losses();
+
+  Classifier& model() { return *spec_.model; }
+  const HostedWorkers& hosted() const { return hosted_; }
+  torch::Device device() const { return spec_.images.pixels.device(); }
+
+  /// All that a checkpoint must keep besides the model's own state: named tensors on the host,
+  /// those of all workers of the run. Collective: every process calls it, in the same order.
+  std::vector<std::pair<std::string, torch::Tensor>> gather_state();
+  /// The reverse, after the model's own state was loaded; DataError if a tensor is missing.
+  void restore_state(const std::function<torch::Tensor(const std::string&)>& find);
+
+ private:
+  /// The weights and optimiser of one worker, where workers have their own.
+  struct Replica {
+    torch::Tensor values;
+    Optimizer optimizer;
+  };
+  /// Consecutive hosted workers whose batches go through the model together.
+  struct Group {
+    std::uint32_t first = 0, count = 0;  ///< hosted workers, from 0
+    std::int64_t row = 0, rows = 0;      ///< in the epoch's list of visits
+  };
+
+  std::vector<Group> group_workers(std::uint32_t step, std::int64_t first_row) const;
+  std::int64_t rows_in(std::uint32_t step) const;
+  void set_layout(const Group& group, std::uint32_t step);
+  torch::Tensor forward_losses(const Group& group, std::uint32_t step);
+  void run_shared_step(std::uint32_t step, double learning_rate);
+  void run_exact_step(std::uint32_t step, double learning_rate);
+  void run_local_step(std::uint32_t step, double learning_rate);
+  void average_replicas();
+  bool is_local() const { return spec_.config.workers.sync.kind != SyncRule::Kind::kStep; }
+  bool is_exact() const { return spec_.config.workers.reduce == WorkersConfig::Reduce::kExact; }
+  torch::Tensor gather_rows(const torch::Tensor& hosted_rows);
+
+  EngineSpec spec_;
+  Communicator& communicator_;
+  HostedWorkers hosted_;
+  SignalSet signal_set_;
+  std::shared_ptr<WorkerLayout> layout_;
+  FlatParameters parameters_;
+  Optimizer optimizer_;
+  GradientSum gradient_sum_;
+  std::vector<Replica> replicas_;
+
+  const StepPlan* plan_ = nullptr;
+  torch::Tensor augmentation_;
+  torch::Tensor ids_, labels_;
+  torch::Tensor collected_;
+  std::int64_t next_row_ = 0;
+};
+
+}  // namespace impart

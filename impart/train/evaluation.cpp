@@ -1,0 +1,92 @@
+#include "impart/train/evaluation.h"
+
+#include <algorithm>
+#include <array>
+#include <memory>
+#include <vector>
+
+#include <torch/torch.h>
+
+#include "impart/models/worker_statistics.h"
+
+namespace impart {
+namespace {
+
+/// Lets batch norms use the test batch's statistics while it lives, and puts everything back.
+class BatchStatistics {
+ public:
+  BatchStatistics(Classifier& model, std::uint32_t workers)
+      : model_(model), layout_(std::make_shared<WorkerLayout>()) {
+    layout_->starts.assign(workers + 1, 0);
+    visit_batch_norms(model, [&](const std::string&, WorkerBatchNorm2dImpl& layer) {
+      saved_.push_back({layer.worker_mean().clone(), layer.worker_variance().clone(),
+                        layer.num_batches_tracked.clone(), layer.layout()});
+      layer.set_layout(layout_);
+      layer.set_batch_statistics(true);
+    });
+  }
+  ~BatchStatistics() {
+    std::size_t i = 0;
+    visit_batch_norms(model_, [&](const std::string&, WorkerBatchNorm2dImpl& layer) {
+      const Saved& saved = saved_[i++];
+      layer.set_worker_statistics(saved.mean, saved.variance);
+      layer.num_batches_tracked.copy_(saved.batches);
+      layer.set_layout(saved.layout);
+      layer.set_batch_statistics(false);
+    });
+  }
+  BatchStatistics(const BatchStatistics&) = delete;
+  BatchStatistics& operator=(const BatchStatistics&) = delete;
+
+  /// All rows as one batch.
+  void set_rows(std::int64_t rows) {
+    std::fill(layout_->starts.begin() + 1, layout_->starts.end(), rows);
+  }
+
+ private:
+  struct Saved {
+    torch::Tensor mean, variance, batches;
+    std::shared_ptr<const WorkerLayout> layout;
+  };
+  Classifier& model_;
+  std::shared_ptr<WorkerLayout> layout_;
+  std::vector<Saved> saved_;
+};
+
+}  // namespace
+
+Evaluation evaluate(Classifier& model, const DeviceImages& images, const EvaluationSpec& spec,
+                    Communicator& communicator) {
+  const torch::NoGradGuard no_grad;
+  model.eval();
+  std::unique_ptr<BatchStatistics> statistics;
+  if (spec.protocol == EvalConfig::Protocol::kPaper) {
+    statistics = std::make_unique<BatchStatistics>(model, spec.hosted_workers);
+  }
+  const std::int64_t examples = images.labels.size(0);
+  const auto options = torch::TensorOptions().device(images.labels.device());
+  auto loss = torch::zeros({}, options.dtype(torch::kFloat64));
+  auto correct = torch::zeros({}, options.dtype(torch::kInt64));
+  for (std::int64_t number = communicator.rank(); number * spec.batch < examples;
+       number += communicator.size()) {
+    const std::int64_t start = number * spec.batch;
+    const std::int64_t rows = std::min<std::int64_t>(spec.batch, examples - start);
+    const auto ids = torch::arange(start, start + rows, options.dtype(torch::kInt64));
+    const auto labels = images.labels.narrow(0, start, rows);
+    if (statistics) statistics->set_rows(rows);
+    const auto logits = model.forward(make_batch(images, ids, spec.augmentation)).logits;
+    loss +=
+        torch::nn::functional::cross_entropy(
+            logits, labels, torch::nn::functional::CrossEntropyFuncOptions().reduction(torch::kSum))
+            .to(torch::kFloat64);
+    correct += logits.argmax(1).eq(labels).sum();
+  }
+  statistics.reset();
+  model.train();
+  std::array sums = {loss.item<double>(), static_cast<double>(correct.item<std::int64_t>())};
+  communicator.all_reduce_sum(std::span<double>(sums));
+  const auto count = static_cast<double>(std::max<std::int64_t>(1, examples));
+  return {.loss = sums[0] / count, .accuracy = 100 * sums[1] / count};
+}
+
+}  // namespace impart

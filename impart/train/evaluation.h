@@ -1,0 +1,36 @@
+#pragma once
+
+#include <cstdint>
+
+#include <torch/types.h>
+
+#include "impart/comm/communicator.h"
+#include "impart/data/batch.h"
+#include "impart/models/classifier.h"
+#include "impart/train/config.h"
+
+namespace impart {
+
+struct EvaluationSpec {
+  EvalConfig::Protocol protocol = EvalConfig::Protocol::kClean;
+  std::uint32_t batch = 256;
+  std::uint32_t hosted_workers = 1;  ///< of this process, for the batch norms' layout
+  torch::Tensor augmentation = {};   ///< for `paper`: the test set's CropFlips of this epoch
+};
+
+struct Evaluation {
+  double loss = 0;
+  double accuracy = 0;  ///< percent
+};
+
+/// Loss and accuracy on a data set. The batches, in file order, are dealt to the processes in turn.
+///
+/// `clean`: evaluation mode, images as they are. `paper`: what the 2023 prototype does, images
+/// augmented like training images and batch norm with the statistics of the test batch. The
+/// prototype also moves its running statistics by them, which nothing it reports depends on; here
+/// they stay as they were.
+/// Collective: every process calls it, in the same order.
+Evaluation evaluate(Classifier& model, const DeviceImages& images, const EvaluationSpec& spec,
+                    Communicator& communicator);
+
+}  // namespace impart

@@ -1,0 +1,126 @@
+#include "impart/train/run.h"
+
+#include <algorithm>
+#include <cstdlib>
+#include <filesystem>
+#include <thread>
+#include <vector>
+
+#include <fmt/format.h>
+#include <torch/torch.h>
+
+#include "impart/core/error.h"
+#include "impart/core/file.h"
+#include "impart/train/checkpoint.h"
+#include "impart/train/trainer.h"
+
+namespace impart {
+namespace {
+
+/// How many processes of the job share this machine, as launchers tell it.
+std::uint32_t processes_here(const Communicator& communicator) {
+  for (const char* name :
+       {"OMPI_COMM_WORLD_LOCAL_SIZE", "MPI_LOCALNRANKS", "SLURM_NTASKS_PER_NODE"}) {
+    const char* text = std::getenv(name);
+    const int count = text == nullptr ? 0 : std::atoi(text);
+    if (count > 0) return static_cast<std::uint32_t>(count);
+  }
+  return communicator.size();
+}
+
+void set_threads(const RunConfig& config, const Communicator& communicator) {
+  const std::uint32_t cores = std::max(1u, std::thread::hardware_concurrency());
+  const std::uint32_t share = std::max(1u, cores / processes_here(communicator));
+  torch::set_num_threads(static_cast<int>(config.threads > 0 ? config.threads : share));
+}
+
+/// All processes must take the same checkpoint, so process 0 chooses.
+/// Collective: every process calls it, in the same order.
+std::string agree_on_checkpoint(const RunSpec& spec, Communicator& communicator,
+                                const RunObserver& observer) {
+  std::vector<std::byte> path(4096);
+  if (communicator.rank() == 0) {
+    const auto found = find_checkpoint(spec.config.output, [&](const std::string& message) {
+      if (observer.note) observer.note(message);
+    });
+    const std::string chosen = found.value_or("");
+    std::transform(chosen.begin(), chosen.end(), path.begin(),
+                   [](char letter) { return static_cast<std::byte>(letter); });
+  }
+  communicator.broadcast(path, 0);
+  return reinterpret_cast<const char*>(path.data());
+}
+
+/// Makes the run directory, or checks that there is one to go on in.
+void prepare_folder(const RunSpec& spec) {
+  const std::string& folder = spec.config.output;
+  const bool has_run = std::filesystem::exists(folder + "/config.yaml");
+  if (has_run && !spec.resume) {
+    throw ConfigError(
+        fmt::format("{}: already holds a run; go on with it by --resume, start again by "
+                    "--overwrite, or choose another output",
+                    folder));
+  }
+  std::error_code error;
+  std::filesystem::create_directories(folder, error);
+  if (error) throw IoError(fmt::format("{}: cannot create: {}", folder, error.message()));
+  clear_status(folder);
+  OutputFile config(folder + "/config.yaml");
+  config.write(spec.config_text);
+  config.commit();
+  write_environment(folder, {{"torch", TORCH_VERSION}});
+}
+
+RunOutcome train(const RunSpec& spec, Communicator& communicator, const RunObserver& observer) {
+  set_threads(spec.config, communicator);
+  ImageData data = load_data({.name = spec.config.data.name,
+                              .root = spec.config.data.root,
+                              .limit = spec.config.data.limit,
+                              .seed = spec.config.data.seed,
+                              .train_examples = spec.config.data.train_examples,
+                              .test_examples = spec.config.data.test_examples});
+  if (spec.config.workers.count > data.train.count) {
+    throw ConfigError(
+        fmt::format("workers.count: there are {} workers, but only {} training examples",
+                    spec.config.workers.count, data.train.count));
+  }
+  Trainer trainer(spec, communicator, observer, std::move(data));
+  if (spec.resume) {
+    const std::string checkpoint = agree_on_checkpoint(spec, communicator, observer);
+    if (!checkpoint.empty()) {
+      trainer.restore(checkpoint);
+      if (communicator.rank() == 0 && observer.note) observer.note("resuming from " + checkpoint);
+    } else if (communicator.rank() == 0 && observer.note) {
+      observer.note("no checkpoint to resume from; starting at the beginning");
+    }
+  }
+  return trainer.run();
+}
+
+}  // namespace
+
+RunOutcome run_training(const RunSpec& spec, Communicator& communicator,
+                        const RunObserver& observer) {
+  const bool is_writer = communicator.rank() == 0;
+  if (is_writer) prepare_folder(spec);
+  communicator.barrier();
+  try {
+    RunOutcome outcome = train(spec, communicator, observer);
+    if (is_writer) {
+      mark_status(spec.config.output, outcome.preempted ? RunStatus::kPreempted : RunStatus::kDone,
+                  "");
+    }
+    return outcome;
+  } catch (const std::exception& error) {
+    if (is_writer) {
+      try {
+        mark_status(spec.config.output, RunStatus::kFailed, error.what());
+      } catch (
+          const Error&) {  // the reason of the failure matters more than that it is written down
+      }
+    }
+    throw;
+  }
+}
+
+}  // namespace impart

@@ -1,0 +1,61 @@
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "impart/comm/communicator.h"
+#include "impart/train/config.h"
+#include "impart/train/run_files.h"
+
+namespace impart {
+
+/// How far a run is, for a progress line.
+struct RunProgress {
+  std::string_view phase;  ///< "train", "evaluate", "repartition", "exchange", "checkpoint"
+  std::uint32_t epoch = 0, epochs = 0;
+  std::uint32_t step = 0, steps = 0;
+  double examples_per_second = 0;        ///< of the run so far, while training
+  double seconds_left = 0;               ///< at that speed
+  std::optional<double> loss, accuracy;  ///< of the last epoch
+};
+
+/// What one epoch came to, as in metrics.jsonl.
+struct EpochReport {
+  std::uint32_t epoch = 0, epochs = 0;
+  double train_loss = 0, train_accuracy = 0;
+  std::optional<double> test_loss, test_accuracy;
+  double seconds = 0;
+  std::string event;  ///< what happened to the partition before it; "" if nothing
+};
+
+/// Told what happens; only on process 0. Empty members are not called.
+struct RunObserver {
+  std::function<void(const RunProgress&)> progress;
+  std::function<void(const EpochReport&)> epoch;
+  std::function<void(const std::string&)> note;
+};
+
+struct RunSpec {
+  RunConfig config;         ///< valid; `output` is the run directory
+  std::string config_text;  ///< the config as it goes into config.yaml
+  std::string config_hash;  ///< a resumed run must have the same
+  bool resume = false;      ///< go on from the newest whole checkpoint, or from the start
+  /// Asked after every step; true: checkpoint and stop.
+  std::function<bool()> stop_requested;
+};
+
+struct RunOutcome {
+  RunSummary summary;
+  bool preempted = false;
+};
+
+/// Trains a model as the config says and leaves a run directory. IoError, DataError, ConfigError;
+/// the directory then says FAILED and why.
+/// Collective: every process calls it, in the same order.
+RunOutcome run_training(const RunSpec& spec, Communicator& communicator,
+                        const RunObserver& observer);
+
+}  // namespace impart

@@ -1,0 +1,169 @@
+#include "impart/train/run_state.h"
+
+#include <algorithm>
+#include <utility>
+
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+#include <torch/torch.h>
+
+#include "impart/core/column_file.h"
+#include "impart/core/error.h"
+#include "impart/core/file.h"
+#include "impart/core/safetensors.h"
+#include "impart/importance/table_file.h"
+#include "impart/models/state.h"
+#include "impart/models/tensor_bytes.h"
+#include "impart/train/checkpoint.h"
+
+namespace impart {
+namespace {
+
+using nlohmann::json;
+
+constexpr const char* kVisitIds = "visits.ids";
+constexpr const char* kVisitValues = "visits.values";
+
+/// The members of a summary that a run adds to from start to end, by name.
+template <class Summary, class Function>
+void for_each_running(Summary& s, Function&& f) {
+  f("seconds_train", s.seconds_train);
+  f("seconds_tracking", s.seconds_tracking);
+  f("seconds_partition", s.seconds_partition);
+  f("seconds_exchange", s.seconds_exchange);
+  f("seconds_importance_pass", s.seconds_importance_pass);
+  f("seconds_eval", s.seconds_eval);
+  f("examples_moved", s.examples_moved);
+  f("messages", s.messages);
+  f("best_epoch", s.best_epoch);
+  f("epochs", s.epochs);
+  f("examples", s.examples);
+  f("workers", s.workers);
+  f("processes", s.processes);
+  f("seed", s.seed);
+}
+
+json describe(const RunState& state) {
+  json summary;
+  for_each_running(state.summary,
+                   [&](const char* name, const auto& value) { summary[name] = value; });
+  if (state.summary.best_accuracy) summary["best_accuracy"] = *state.summary.best_accuracy;
+  if (state.summary.final_accuracy) summary["final_accuracy"] = *state.summary.final_accuracy;
+  json content = {{"epoch", state.epoch},
+                  {"step", state.step},
+                  {"total_steps", state.total_steps},
+                  {"config_hash", state.config_hash},
+                  {"seconds_total", state.seconds_total},
+                  {"summary", summary}};
+  if (state.change) {
+    content["change"] = {
+        static_cast<int>(state.change->kind), state.change->moved,        state.change->messages,
+        state.change->imbalance_cv,           state.change->imbalance_ks, state.change->class_skew};
+  }
+  return content;
+}
+
+RunState parse(const json& content) {
+  RunState state{.epoch = content.at("epoch"),
+                 .step = content.at("step"),
+                 .total_steps = content.at("total_steps"),
+                 .config_hash = content.at("config_hash"),
+                 .seconds_total = content.at("seconds_total")};
+  const json& summary = content.at("summary");
+  for_each_running(state.summary,
+                   [&](const char* name, auto& value) { summary.at(name).get_to(value); });
+  const auto read_optional = [&](const char* name, std::optional<double>& value) {
+    if (summary.contains(name)) value = summary.at(name).get<double>();
+  };
+  read_optional("best_accuracy", state.summary.best_accuracy);
+  read_optional("final_accuracy", state.summary.final_accuracy);
+  if (content.contains("change")) {
+    const json& change = content.at("change");
+    state.change = PlacementChange{
+        .kind = static_cast<ScheduleEvent::Kind>(change.at(0).get<int>()),
+        .moved = change.at(1),
+        .messages = change.at(2),
+        .imbalance_cv = change.at(3).is_null() ? std::nan("") : change.at(3).get<double>(),
+        .imbalance_ks = change.at(4),
+        .class_skew = change.at(5)};
+  }
+  return state;
+}
+
+void write_tensors(const std::string& path, const RunState& state) {
+  std::vector<torch::Tensor> keep_alive;
+  std::vector<TensorView> views;
+  const auto add = [&](const std::string& name, const torch::Tensor& tensor) {
+    keep_alive.push_back(tensor.contiguous());
+    views.push_back(view_of(name, keep_alive.back()));
+  };
+  for (const auto& [name, tensor] : state.tensors) add(name, tensor);
+  if (!state.visit_ids.empty()) {
+    std::vector<std::int64_t> ids;
+    for (const ExampleId id : state.visit_ids) ids.push_back(static_cast<std::int64_t>(index(id)));
+    add(kVisitIds, torch::tensor(ids, torch::kInt64));
+    add(kVisitValues, torch::tensor(state.visit_values, torch::kFloat32));
+  }
+  write_safetensors(path, views);
+}
+
+void read_tensors(const std::string& path, RunState& state) {
+  const SafetensorsFile file(path);
+  for (const TensorView& view : file.tensors()) {
+    const torch::Tensor tensor = copy_of(view);
+    if (view.name == kVisitIds) {
+      const auto* ids = tensor.data_ptr<std::int64_t>();
+      for (std::int64_t i = 0; i < tensor.numel(); ++i) {
+        state.visit_ids.push_back(ExampleId{static_cast<std::uint64_t>(ids[i])});
+      }
+    } else if (view.name == kVisitValues) {
+      const auto* values = tensor.data_ptr<float>();
+      state.visit_values.assign(values, values + tensor.numel());
+    } else {
+      state.tensors.emplace_back(view.name, tensor);
+    }
+  }
+}
+
+}  // namespace
+
+void save_run_state(const std::string& run_folder, const RunState& state,
+                    const Placement& placement, Classifier& model, std::uint32_t keep) {
+  CheckpointWriter checkpoint(run_folder, state.total_steps);
+  save_model(checkpoint.path("model.safetensors"), model);
+  write_tensors(checkpoint.path("training.safetensors"), state);
+  save_table(checkpoint.path("importance.table"), placement.table());
+  write_partition(checkpoint.path("partition.npy"), placement.partition());
+  write_scores(checkpoint.path("dealt_by.npy"), "importance", placement.dealt_by());
+  OutputFile file(checkpoint.path("state.json"));
+  file.write(describe(state).dump(2) + "\n");
+  file.commit();
+  checkpoint.finish(keep);
+}
+
+RunState load_run_state(const std::string& checkpoint, Placement& placement, Classifier& model) {
+  const auto path = [&](const char* file) { return fmt::format("{}/{}", checkpoint, file); };
+  RunState state;
+  const InputFile file(path("state.json"));
+  try {
+    state = parse(json::parse(file.text()));
+  } catch (const json::exception& error) {
+    throw DataError(fmt::format("{}: {}", file.path(), error.what()));
+  }
+  ImportanceTable table = load_table(path("importance.table"));
+  if (table.spec().examples != placement.table().spec().examples) {
+    throw DataError(fmt::format("{}: is of {} examples, the data set has {}",
+                                path("importance.table"), table.spec().examples,
+                                placement.table().spec().examples));
+  }
+  Partition partition = read_partition(path("partition.npy"), placement.partition().workers());
+  const ScoresFile scores(path("dealt_by.npy"));
+  std::vector<float> dealt_by;
+  scores.scores().visit([&](auto values) { dealt_by.assign(values.begin(), values.end()); });
+  load_model(path("model.safetensors"), model);
+  read_tensors(path("training.safetensors"), state);
+  placement.restore(std::move(partition), std::move(table), std::move(dealt_by));
+  return state;
+}
+
+}  // namespace impart

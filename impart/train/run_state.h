@@ -1,0 +1,44 @@
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include <torch/types.h>
+
+#include "impart/models/classifier.h"
+#include "impart/train/placement.h"
+#include "impart/train/run_files.h"
+
+namespace impart {
+
+/// What a checkpoint holds besides the model, the partition and the importance table. The state is
+/// that of the whole run, not of a process, so a run may be resumed on another number of processes.
+struct RunState {
+  std::uint32_t epoch = 0;
+  std::uint32_t step = 0;         ///< next step of the epoch
+  std::uint64_t total_steps = 0;  ///< of the run
+  std::string config_hash;
+  RunSummary summary;  ///< so far
+  std::optional<PlacementChange> change =
+      {};  ///< before the epoch under way; without its importance
+  double seconds_total = 0;
+  /// Visits of an epoch under way that the table has not seen yet: ids, and signals [S, ids].
+  std::vector<ExampleId> visit_ids = {};
+  std::vector<float> visit_values = {};
+  std::vector<std::pair<std::string, torch::Tensor>> tensors = {};  ///< Engine::gather_state
+};
+
+/// Writes a checkpoint (see checkpoint.h) with the files
+///   model.safetensors      parameters and running statistics, as torchvision names them
+///   training.safetensors   optimiser, workers' statistics and replicas, visits
+///   importance.table, partition.npy, dealt_by.npy, state.json
+void save_run_state(const std::string& run_folder, const RunState& state,
+                    const Placement& placement, Classifier& model, std::uint32_t keep);
+
+/// Loads it into the placement and the model. DataError if something is missing or does not fit.
+RunState load_run_state(const std::string& checkpoint, Placement& placement, Classifier& model);
+
+}  // namespace impart
