@@ -90,6 +90,10 @@ std::span<T> columns_of(const BatchNormStrip& strip, Columns<T>& columns, std::i
   return std::span(columns).subspan(channel * width, width);
 }
 
+void clear(const BatchNormStrip& strip, Columns<double>& sums) {
+  std::fill_n(sums.begin(), std::min(strip.channels * strip.pixels, kColumns), 0.0);
+}
+
 double sum_of(std::span<const double> columns) {
   double sum = 0;
   for (const double column : columns) sum += column;
@@ -98,7 +102,8 @@ double sum_of(std::span<const double> columns) {
 
 void measure(const BatchNormStrip& strip, const float* x, BatchNormMoments moments) {
   const double count = static_cast<double>(strip.rows * strip.pixels);
-  Columns<double> sums{}, means;
+  Columns<double> sums, means;
+  clear(strip, sums);
   for_each_run(strip, [&](std::int64_t offset, std::int64_t length) {
     add_values(x + offset, length, sums.data());
   });
@@ -107,7 +112,7 @@ void measure(const BatchNormStrip& strip, const float* x, BatchNormMoments momen
     std::ranges::fill(columns_of(strip, means, channel), mean);
     moments.mean[channel] = static_cast<float>(mean);
   }
-  sums.fill(0);
+  clear(strip, sums);
   for_each_run(strip, [&](std::int64_t offset, std::int64_t length) {
     add_squares(x + offset, means.data(), length, sums.data());
   });
@@ -149,7 +154,9 @@ void differentiate_strip(const BatchNormStrip& strip, const BatchNormBackward& i
   for (std::int64_t channel = 0; channel < strip.channels; ++channel) {
     std::ranges::fill(columns_of(strip, columns.mean, channel), inputs.mean[channel]);
   }
-  Columns<double> grad_sums{}, product_sums{};
+  Columns<double> grad_sums, product_sums;
+  clear(strip, grad_sums);
+  clear(strip, product_sums);
   for_each_run(strip, [&](std::int64_t offset, std::int64_t length) {
     add_gradients(inputs.x + offset, inputs.grad_y + offset, columns.mean.data(), length,
                   grad_sums.data(), product_sums.data());

@@ -5,6 +5,7 @@
 #include <functional>
 #include <span>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include <ATen/Parallel.h>
@@ -59,9 +60,16 @@ Fill choose_fill(const torch::nn::Module& module, const std::string& name,
 }
 
 struct Draw {
+  std::uint32_t position;  ///< in named_parameters()
   torch::Tensor parameter;
   Fill fill;
 };
+
+void draw(const Draw& what, std::uint64_t seed) {
+  RandomStream random({.seed = seed, .purpose = Purpose("init"), .epoch = what.position});
+  const auto size = static_cast<std::size_t>(what.parameter.numel());
+  what.fill({what.parameter.data_ptr<float>(), size}, random);
+}
 
 void check_storage(const torch::Tensor& parameter, const std::string& name) {
   if (parameter.device().is_cpu() && parameter.scalar_type() == torch::kFloat &&
@@ -79,19 +87,19 @@ void initialise_parameters(torch::nn::Module& model, std::uint64_t seed) {
   visit_modules(model, [&](const std::string& name, torch::nn::Module& module) {
     for (const auto& item : module.named_parameters(/*recurse=*/false)) {
       check_storage(item.value(), name);
-      draws.push_back({item.value(), choose_fill(module, name, item.key())});
+      draws.push_back({static_cast<std::uint32_t>(draws.size()), item.value(),
+                       choose_fill(module, name, item.key())});
     }
   });
-  at::parallel_for(
-      0, static_cast<std::int64_t>(draws.size()), 1, [&](std::int64_t begin, std::int64_t end) {
-        for (std::int64_t i = begin; i < end; ++i) {
-          const torch::Tensor& parameter = draws[i].parameter;
-          RandomStream random(
-              {.seed = seed, .purpose = Purpose("init"), .epoch = static_cast<std::uint32_t>(i)});
-          draws[i].fill({parameter.data_ptr<float>(), static_cast<std::size_t>(parameter.numel())},
-                        random);
-        }
-      });
+  // Threads take the parameters in turns, from the largest to the smallest, for equal work.
+  std::ranges::stable_sort(draws, std::greater{},
+                           [](const Draw& what) { return what.parameter.numel(); });
+  const auto threads = static_cast<std::size_t>(at::get_num_threads());
+  at::parallel_for(0, at::get_num_threads(), 1, [&](std::int64_t begin, std::int64_t end) {
+    for (auto thread = static_cast<std::size_t>(begin); std::cmp_less(thread, end); ++thread) {
+      for (std::size_t i = thread; i < draws.size(); i += threads) draw(draws[i], seed);
+    }
+  });
 }
 
 }  // namespace impart
