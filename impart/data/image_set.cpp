@@ -10,7 +10,7 @@ ChannelMoments measure_channels(const ImageSet& set) {
   for (std::uint64_t i = 0; i < set.count; ++i) {
     for (std::uint32_t channel = 0; channel < set.channels; ++channel) {
       std::uint64_t sum = 0, square = 0;
-      for (const std::uint32_t value : set.image(i).subspan(channel * plane, plane)) {
+      for (const std::uint64_t value : set.image(i).subspan(channel * plane, plane)) {
         sum += value;
         square += value * value;
       }

@@ -10,6 +10,11 @@ constexpr int kSide = kShapeSide;
 constexpr std::size_t kPlane = std::size_t{kShapeSide} * kShapeSide;
 using Plane = std::array<float, kPlane>;
 
+template <class AnyPlane>
+auto row_of(AnyPlane& plane, int y) {
+  return plane.data() + std::ptrdiff_t{kSide} * y;
+}
+
 struct Rotation {
   float cosine, sine;
 };
@@ -77,13 +82,13 @@ void cover_pixels(const ShapeOutline& outline, Rotation rotation, Inside inside,
   const float scale = 1 / outline.radius;
   for (int y = 0; y < kSide; ++y) {
     const float dy = (static_cast<float>(y) - outline.centre_y) * scale;
+    float* const row = row_of(covered, y);
     for (int x = 0; x < kSide; ++x) {
       const float dx = (static_cast<float>(x) - outline.centre_x) * scale;
       const float u = rotation.cosine * dx + rotation.sine * dy;
       const float v = rotation.cosine * dy - rotation.sine * dx;
       const float pixels_inside = inside(u, v) * outline.radius;
-      covered[static_cast<std::size_t>(y * kSide + x)] =
-          std::min(std::max(0.5f + pixels_inside, 0.0f), 1.0f);
+      row[x] = std::min(std::max(0.5f + pixels_inside, 0.0f), 1.0f);
     }
   }
 }
@@ -158,16 +163,17 @@ void paint_channel(const ShapeScene& scene, std::size_t channel, const Plane& co
                    Plane& plane) {
   constexpr float kMiddle = (kSide - 1) / 2.0f;
   for (int y = 0; y < kSide; ++y) {
-    const float row =
+    const float middle =
         scene.background[channel] + scene.slope_y[channel] * (static_cast<float>(y) - kMiddle);
+    const float* const covered_row = row_of(covered, y);
+    float* const row = row_of(plane, y);
     for (int x = 0; x < kSide; ++x) {
-      const auto at = static_cast<std::size_t>(y * kSide + x);
-      plane[at] = row + scene.slope_x[channel] * (static_cast<float>(x) - kMiddle) +
-                  covered[at] * scene.contrast[channel];
+      row[x] = middle + scene.slope_x[channel] * (static_cast<float>(x) - kMiddle) +
+               covered_row[x] * scene.contrast[channel];
     }
   }
   for (int y = scene.cover_top; y < scene.cover_bottom; ++y) {
-    const auto row = plane.begin() + y * kSide;
+    float* const row = row_of(plane, y);
     std::fill(row + scene.cover_left, row + scene.cover_right, scene.cover[channel]);
   }
 }
@@ -182,7 +188,7 @@ void add_noise(float amplitude, RandomStream& random, const Plane& plane,
   const float step = amplitude / 127.5f;
   for (std::size_t i = 0; i < kPlane; ++i) {
     const float value = plane[i] + (static_cast<float>(bytes[i]) - 127.5f) * step;
-    pixels[i] = static_cast<std::uint8_t>(std::min(std::max(value, 0.0f), 255.0f) + 0.5f);
+    pixels[i] = static_cast<std::uint8_t>(std::min(std::max(value + 0.5f, 0.0f), 255.0f));
   }
 }
 

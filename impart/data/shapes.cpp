@@ -64,7 +64,7 @@ void draw_colours(const ShapeHardness& hardness, RandomStream& random, ShapeScen
 void draw_cover(float occlusion, RandomStream& random, ShapeScene& scene) {
   const ShapeOutline& outline = scene.outline;
   const auto pixel = [](float at) {
-    return std::clamp(static_cast<int>(at + 0.5f), 0, static_cast<int>(kShapeSide));
+    return static_cast<int>(std::clamp(at + 0.5f, 0.0f, static_cast<float>(kShapeSide)));
   };
   const float left = outline.centre_x - outline.radius, right = outline.centre_x + outline.radius;
   const float top = outline.centre_y - outline.radius, bottom = outline.centre_y + outline.radius;

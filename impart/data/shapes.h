@@ -39,7 +39,9 @@ struct ShapeFacts {
   std::uint32_t shape = 0;  ///< what is drawn
   std::uint32_t label = 0;  ///< what the data set says it is: another class if the label is wrong
   ShapeHardness hardness;
-  float difficulty = 0;  ///< from 0 to 1; 1 if and only if the label is wrong
+  /// From 0 to 1: the sum of the four kinds of hardness over the largest there is, so that right
+  /// labels are nearly uniform in 0..1; 1 if and only if the label is wrong.
+  float difficulty = 0;
 };
 
 /// Draws example `index` into `pixels` (kShapeImageBytes of them, planes red, green, blue) and says
