@@ -66,7 +66,7 @@ class Communicator {
 
   /// Replaces every element by its sum, or its largest, over the processes. All processes get the
   /// same bits; which bits a floating-point sum has depends on the number of processes (exact_sum.h
-  /// has one that does not).
+  /// has one that does not). The largest of numbers and NaN may be either.
   /// Collective: every process calls it, in the same order.
   void all_reduce_sum(std::span<float> values);
   void all_reduce_sum(std::span<double> values);
@@ -93,7 +93,7 @@ class Communicator {
   const Traffic& traffic() const { return traffic_; }
 
   /// Tells the other processes that this one ends now, and why: their current or next collective
-  /// throws PeerError with this reason. Waits up to a second for them to end first, so that their
+  /// throws PeerError with this reason. Waits up to 1.5 s for them to end first, so that their
   /// exit code is the one the launcher sees. No collective may follow. Never throws.
   virtual void announce_failure(std::string_view reason) noexcept = 0;
 

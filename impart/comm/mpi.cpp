@@ -2,6 +2,7 @@
 // blocks inside MPI would never notice that another process is gone.
 
 #include <algorithm>
+#include <array>
 #include <chrono>
 #include <exception>
 #include <limits>
@@ -156,9 +157,12 @@ class MpiCommunicator final : public Communicator {
     give_up(*watch_.look());
   }
 
-  void finish(int code, const char* call, MPI_Request request) {
-    check(code, call);
-    wait({&request, 1});
+  /// Starts one call of MPI, which takes the place for its request, and waits for it.
+  template <class Start>
+  void run(const char* call, Start&& start) {
+    std::array<MPI_Request, 1> request = {MPI_REQUEST_NULL};
+    check(start(request.data()), call);
+    wait(request);
   }
 
   static MPI_Datatype type_of(Element element) {
@@ -166,13 +170,10 @@ class MpiCommunicator final : public Communicator {
     return element == Element::kDouble ? MPI_DOUBLE : MPI_INT64_T;
   }
 
-  MPI_Request start_chunk(const Values& chunk, Reduction reduction) {
-    MPI_Request request = MPI_REQUEST_NULL;
-    check(MPI_Iallreduce(MPI_IN_PLACE, chunk.data, static_cast<int>(chunk.count),
-                         type_of(chunk.element), reduction == Reduction::kSum ? MPI_SUM : MPI_MAX,
-                         communicator_, &request),
-          "MPI_Iallreduce");
-    return request;
+  int start(const Values& chunk, Reduction reduction, MPI_Request* request) {
+    return MPI_Iallreduce(MPI_IN_PLACE, chunk.data, static_cast<int>(chunk.count),
+                          type_of(chunk.element), reduction == Reduction::kSum ? MPI_SUM : MPI_MAX,
+                          communicator_, request);
   }
 
   template <class Function>
@@ -187,19 +188,17 @@ class MpiCommunicator final : public Communicator {
 
   void do_barrier() override {
     require_usable();
-    MPI_Request request = MPI_REQUEST_NULL;
-    const int code = MPI_Ibarrier(communicator_, &request);
-    finish(code, "MPI_Ibarrier", request);
+    run("MPI_Ibarrier", [&](MPI_Request* r) { return MPI_Ibarrier(communicator_, r); });
   }
 
   void do_broadcast(std::span<std::byte> bytes, std::uint32_t root) override {
     require_usable();
     while (!bytes.empty()) {
       const auto chunk = bytes.first(std::min(bytes.size(), spec_.chunk_bytes));
-      MPI_Request request = MPI_REQUEST_NULL;
-      const int code = MPI_Ibcast(chunk.data(), static_cast<int>(chunk.size()), MPI_BYTE,
-                                  static_cast<int>(root), communicator_, &request);
-      finish(code, "MPI_Ibcast", request);
+      run("MPI_Ibcast", [&](MPI_Request* r) {
+        return MPI_Ibcast(chunk.data(), static_cast<int>(chunk.size()), MPI_BYTE,
+                          static_cast<int>(root), communicator_, r);
+      });
       bytes = bytes.subspan(chunk.size());
     }
   }
@@ -207,8 +206,7 @@ class MpiCommunicator final : public Communicator {
   void do_all_reduce(const Values& values, Reduction reduction) override {
     require_usable();
     for_each_chunk(values, [&](const Values& chunk) {
-      MPI_Request request = start_chunk(chunk, reduction);
-      wait({&request, 1});
+      run("MPI_Iallreduce", [&](MPI_Request* r) { return start(chunk, reduction, r); });
     });
   }
 
@@ -224,11 +222,10 @@ class MpiCommunicator final : public Communicator {
       starts[p] = p == 0 ? 0 : static_cast<int>(ends[p - 1]);
       counts[p] = static_cast<int>(ends[p]) - starts[p];
     }
-    MPI_Request request = MPI_REQUEST_NULL;
-    const int code =
-        MPI_Iallgatherv(mine.data(), static_cast<int>(mine.size()), MPI_BYTE, all.data(),
-                        counts.data(), starts.data(), MPI_BYTE, communicator_, &request);
-    finish(code, "MPI_Iallgatherv", request);
+    run("MPI_Iallgatherv", [&](MPI_Request* r) {
+      return MPI_Iallgatherv(mine.data(), static_cast<int>(mine.size()), MPI_BYTE, all.data(),
+                             counts.data(), starts.data(), MPI_BYTE, communicator_, r);
+    });
   }
 
   void gather_by_broadcasts(std::span<const std::byte> mine, std::span<const std::size_t> ends,
@@ -259,7 +256,9 @@ class MpiCommunicator::Reduce final : public PendingReduce {
   Reduce(MpiCommunicator& communicator, const Values& values, Reduction reduction)
       : communicator_(communicator) {
     communicator_.for_each_chunk(values, [&](const Values& chunk) {
-      requests_.push_back(communicator_.start_chunk(chunk, reduction));
+      requests_.push_back(MPI_REQUEST_NULL);
+      communicator_.check(communicator_.start(chunk, reduction, &requests_.back()),
+                          "MPI_Iallreduce");
     });
   }
   ~Reduce() override {

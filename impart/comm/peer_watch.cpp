@@ -23,7 +23,7 @@ namespace {
 using Clock = std::chrono::steady_clock;
 
 constexpr int kTag = 1;
-constexpr auto kAnnounceLimit = std::chrono::seconds(1);
+constexpr auto kAnnounceLimit = std::chrono::milliseconds(1500);
 constexpr auto kAcknowledgeLimit = std::chrono::milliseconds(100);
 constexpr auto kPause = std::chrono::milliseconds(1);
 
@@ -152,9 +152,8 @@ void PeerWatch::acknowledge() {
 
 void PeerWatch::post(const Notice& notice, int to) {
   sent_.push_back(notice);
-  MPI_Request request = MPI_REQUEST_NULL;
-  MPI_Isend(&sent_.back(), sizeof(Notice), MPI_BYTE, to, kTag, communicator_, &request);
-  sending_.push_back(request);
+  sending_.push_back(MPI_REQUEST_NULL);
+  MPI_Isend(&sent_.back(), sizeof(Notice), MPI_BYTE, to, kTag, communicator_, &sending_.back());
 }
 
 void PeerWatch::post_to_all(const Notice& notice) {

@@ -30,7 +30,7 @@ class PeerWatch {
   const std::optional<std::string>& look();
 
   /// Tells all others of a failure of this process. Returns when they have ended, or have failed
-  /// themselves, or after a second.
+  /// themselves, or after 1.5 s.
   void announce(std::string_view reason);
 
   /// Answers the failure that look() has found, so that who announced it need not wait for this

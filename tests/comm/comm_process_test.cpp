@@ -168,7 +168,7 @@ void check_exact(Communicator& communicator, std::size_t length, bool special) {
 
 void check_traffic(Communicator& communicator) {
   const Traffic before = communicator.traffic();
-  std::vector<float> values(1'000), all(10 * communicator.size());
+  std::vector<float> values(1'000), all(std::size_t{10} * communicator.size());
   const std::vector<std::size_t> counts(communicator.size(), 10);
   communicator.all_reduce_sum(values);
   communicator.start_all_reduce_sum(values)->wait();
@@ -179,7 +179,7 @@ void check_traffic(Communicator& communicator) {
   const bool root = communicator.rank() == 0;
   const std::uint64_t steps =
       static_cast<std::uint64_t>(std::ceil(std::log2(static_cast<double>(communicator.size()))));
-  const std::uint64_t reduced = 2 * 4'000 * others / communicator.size();
+  const std::uint64_t reduced = others * 2 * 4'000 / communicator.size();
   require(communicator.traffic().bytes - before.bytes ==
               2 * reduced + (root ? 4'000 * others : 0) + 40 * others,
           "bytes sent");

@@ -29,8 +29,9 @@ std::vector<float> exact_sum(const Rows& rows) {
 }
 
 std::vector<std::uint32_t> bits(const std::vector<float>& values) {
-  std::vector<std::uint32_t> result;
-  for (const float value : values) result.push_back(std::bit_cast<std::uint32_t>(value));
+  std::vector<std::uint32_t> result(values.size());
+  std::transform(values.begin(), values.end(), result.begin(),
+                 [](float value) { return std::bit_cast<std::uint32_t>(value); });
   return result;
 }
 
