@@ -101,14 +101,13 @@ void FileReader::fail(const YAML::Mark& mark, const std::string& what) const {
 void FileReader::read(const std::string& path, RunConfig& config) {
   open_.push_back(path);
   const YAML::Node root = parse(path);
-  if (!root.IsDefined() || root.IsNull()) {
-    open_.pop_back();
-    return;
+  if (root.IsMap()) {
+    check_keys(root, "");
+    if (const YAML::Node base = root[std::string(kBase)]) read_base(base, config);
+    read_section(root, "", config);
+  } else if (!root.IsNull()) {
+    fail(root.Mark(), "expected keys and values, as in 'epochs: 10'");
   }
-  if (!root.IsMap()) fail(root.Mark(), "expected keys and values, as in 'epochs: 10'");
-  check_keys(root, "");
-  if (root[std::string(kBase)]) read_base(root[std::string(kBase)], config);
-  read_section(root, "", config);
   open_.pop_back();
 }
 
@@ -146,15 +145,15 @@ void FileReader::read_base(const YAML::Node& base, RunConfig& config) {
   const fs::path path = fs::path(open_.back()).parent_path() / base.Scalar();
   std::error_code ignored;
   if (!fs::exists(path, ignored)) {
-    fail(base.Mark(), fmt::format("base: there is no file {}", path.lexically_normal().string()));
+    fail(base.Mark(), fmt::format("base: there is no file {}", path.string()));
   }
   const auto is_same = [&](const std::string& other) {
     return fs::equivalent(other, path, ignored);
   };
   if (std::any_of(open_.begin(), open_.end(), is_same)) {
-    fail(base.Mark(), fmt::format("base: {} builds on itself", path.lexically_normal().string()));
+    fail(base.Mark(), fmt::format("base: {} builds on itself", path.string()));
   }
-  read(path.lexically_normal().string(), config);
+  read(path.string(), config);
 }
 
 void FileReader::read_section(const YAML::Node& map, std::string_view section, RunConfig& config) {

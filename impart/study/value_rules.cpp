@@ -149,7 +149,8 @@ ValueRule<std::string> text() {
   return name_of("text", {});
 }
 
-ValueRule<std::string> name_of(std::string kind, std::vector<std::string_view> names) {
+ValueRule<std::string> name_of(const std::string& kind,
+                               const std::vector<std::string_view>& names) {
   const auto read = [=](const WrittenValue& written) {
     check_name(kind, written.front(), names);
     return written.front();
@@ -159,8 +160,8 @@ ValueRule<std::string> name_of(std::string kind, std::vector<std::string_view> n
           .write = [](const std::string& value) -> WrittenValue { return {value}; }};
 }
 
-ValueRule<std::vector<std::string>> names_of_many(std::string kind,
-                                                  std::vector<std::string_view> names) {
+ValueRule<std::vector<std::string>> names_of_many(const std::string& kind,
+                                                  const std::vector<std::string_view>& names) {
   const auto read = [=](const WrittenValue& written) {
     for (auto item = written.begin(); item != written.end(); ++item) {
       check_name(kind, *item, names);

@@ -2,9 +2,7 @@
 
 #include <cstdint>
 #include <functional>
-#include <initializer_list>
 #include <limits>
-#include <span>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -51,21 +49,23 @@ ValueRule<std::string> text();
 
 /// One of `names`; any text if there are none to choose from. `kind` is the word for it in
 /// messages ("model").
-ValueRule<std::string> name_of(std::string kind, std::vector<std::string_view> names);
+ValueRule<std::string> name_of(const std::string& kind, const std::vector<std::string_view>& names);
 
 /// A list of different ones of `names`.
-ValueRule<std::vector<std::string>> names_of_many(std::string kind,
-                                                  std::vector<std::string_view> names);
+ValueRule<std::vector<std::string>> names_of_many(const std::string& kind,
+                                                  const std::vector<std::string_view>& names);
 
 /// step | epoch | a number of steps
 ValueRule<SyncRule> sync_rule();
 
 /// One of a few values that have names.
 template <class E>
-ValueRule<E> choice(std::string kind, std::vector<std::pair<std::string_view, E>> values) {
+ValueRule<E> choice(const std::string& kind,
+                    const std::vector<std::pair<std::string_view, E>>& values) {
   std::vector<std::string_view> names;
+  names.reserve(values.size());
   for (const auto& [name, value] : values) names.push_back(name);
-  const ValueRule<std::string> by_name = name_of(std::move(kind), names);
+  const ValueRule<std::string> by_name = name_of(kind, names);
   const auto read = [by_name, values](const WrittenValue& written) {
     const std::string typed = by_name.read(written);
     std::size_t at = 0;

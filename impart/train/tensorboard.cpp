@@ -13,7 +13,6 @@
 #include <isa-l/crc.h>
 
 #include "event.pb.h"
-#include "impart/core/error.h"
 
 namespace impart {
 namespace {
@@ -37,10 +36,10 @@ std::string bytes_of(T value) {
 /// TensorBoard's: ±1e-12, growing by 10 % up to 1e20, and 0; the last has no end.
 std::vector<double> make_bucket_limits() {
   constexpr double kMost = std::numeric_limits<double>::max();
-  std::vector<double> positive;
-  for (double limit = 1e-12; limit < 1e20; limit *= 1.1) positive.push_back(limit);
-  std::vector<double> limits;
-  for (auto limit = positive.rbegin(); limit != positive.rend(); ++limit) limits.push_back(-*limit);
+  std::vector<double> positive = {1e-12};
+  while (positive.back() * 1.1 < 1e20) positive.push_back(positive.back() * 1.1);
+  std::vector<double> limits(positive.rbegin(), positive.rend());
+  for (double& limit : limits) limit = -limit;
   limits.push_back(0);
   limits.insert(limits.end(), positive.begin(), positive.end());
   limits.push_back(kMost);

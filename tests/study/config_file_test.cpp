@@ -182,7 +182,7 @@ TEST(ConfigFile, FindsBasesThatAreMissingOrBuildOnThemselves) {
   const std::string a = folder.write("a.yaml", "base: b.yaml\n");
   EXPECT_EQ(config_error([&] { load_config(a, {}, {}); }),
             a + ":1:7: base: there is no file " + folder / "b.yaml");
-  const std::string b = folder.write("b.yaml", "epochs: 3\nbase: ./a.yaml\n");
+  const std::string b = folder.write("b.yaml", "epochs: 3\nbase: a.yaml\n");
   EXPECT_EQ(config_error([&] { load_config(a, {}, {}); }),
             b + ":2:7: base: " + a + " builds on itself");
   EXPECT_EQ(error_in("base: [x]\n"), "c.yaml:1:7: base: expected the path of a file");
