@@ -21,7 +21,7 @@ struct RunState {
   std::uint32_t step = 0;         ///< next step of the epoch
   std::uint64_t total_steps = 0;  ///< of the run
   std::string config_hash;
-  RunSummary summary;  ///< so far
+  RunSummary summary = {};  ///< so far
   std::optional<PlacementChange> change =
       {};  ///< before the epoch under way; without its importance
   double seconds_total = 0;
