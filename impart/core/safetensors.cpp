@@ -73,6 +73,7 @@ std::vector<std::size_t> data_order(std::span<const TensorView> tensors) {
   return order;
 }
 
+/// Json::exception if a name or the metadata are not UTF-8.
 std::string make_header(std::span<const TensorView> tensors, std::span<const std::size_t> order,
                         const TensorMetadata& metadata) {
   std::vector<std::uint64_t> begins(tensors.size());
@@ -201,7 +202,12 @@ void write_safetensors(const std::string& path, std::span<const TensorView> tens
                        const TensorMetadata& metadata) {
   check_tensors(path, tensors);
   const std::vector<std::size_t> order = data_order(tensors);
-  const std::string header = make_header(tensors, order, metadata);
+  std::string header;
+  try {
+    header = make_header(tensors, order, metadata);
+  } catch (const Json::exception& error) {
+    throw ConfigError(fmt::format("{}: names must be UTF-8: {}", path, error.what()));
+  }
   const std::uint64_t length = header.size();
   OutputFile file(path);
   file.write(std::as_bytes(std::span(&length, 1)));

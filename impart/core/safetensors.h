@@ -53,8 +53,8 @@ struct TensorView {
 
 using TensorMetadata = std::map<std::string, std::string>;
 
-/// Writes the file complete or not at all. ConfigError if two tensors have the same name, or a
-/// tensor's bytes are not what its shape says; IoError.
+/// Writes the file complete or not at all. ConfigError if two tensors have the same name, a
+/// name is not UTF-8, or a tensor's bytes are not what its shape says; IoError.
 void write_safetensors(const std::string& path, std::span<const TensorView> tensors,
                        const TensorMetadata& metadata = {});
 

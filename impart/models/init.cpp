@@ -48,8 +48,8 @@ Fill choose_fill(const torch::nn::Module& module, const std::string& name,
   const std::int64_t dimensions = weight ? weight->dim() : 0;
   const bool is_weight = parameter == "weight", is_bias = parameter == "bias";
   if (dimensions == 4 && is_weight) {
-    const auto fan_out = static_cast<double>(weight->numel() / weight->size(1));
-    return fill_normal(std::sqrt(2.0 / fan_out));
+    const std::int64_t fan_out = weight->numel() / weight->size(1);
+    return fill_normal(std::sqrt(2.0 / static_cast<double>(fan_out)));
   }
   if (dimensions == 2 && (is_weight || is_bias)) {
     return fill_uniform(1.0 / std::sqrt(static_cast<double>(weight->size(1))));

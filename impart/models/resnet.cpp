@@ -3,6 +3,9 @@
 // the other's weights. As there, the stride of a bottleneck sits in its 3×3 convolution.
 
 #include <array>
+#include <memory>
+#include <utility>
+#include <vector>
 
 #include <fmt/format.h>
 #include <torch/torch.h>

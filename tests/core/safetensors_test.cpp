@@ -102,6 +102,8 @@ TEST_F(SafetensorsTest, RefusesToWriteContradictions) {
   tensors = sample_tensors();
   tensors[0].name = "__metadata__";
   EXPECT_THROW(write_safetensors(path("a"), tensors), ConfigError);
+  tensors[0].name = "\xFF";
+  EXPECT_THROW(write_safetensors(path("a"), tensors), ConfigError);
   EXPECT_FALSE(std::filesystem::exists(path("a")));
 }
 
