@@ -99,7 +99,7 @@ TEST(NpyScores, KeepTheirWidth) {
 TEST(NpyScores, AreRefusedAtEveryTruncation) {
   const TemporaryFolder folder;
   write_scores(folder / "whole.npy", "importance", std::vector<float>(10, 1.0f));
-  const std::string whole = TemporaryFolder::read(folder / "whole.npy");
+  const std::string whole = testing::read_text(folder / "whole.npy");
   for (std::size_t length = 0; length < whole.size(); ++length) {
     const std::string path = folder.write("cut.npy", std::string_view(whole).substr(0, length));
     EXPECT_THROW(read(path), DataError) << length;

@@ -25,7 +25,7 @@ TEST(OutputFile, AppearsOnlyWhenItIsCommitted) {
   file.write("whole");
   EXPECT_FALSE(std::filesystem::exists(folder / "a"));
   file.commit();
-  EXPECT_EQ(TemporaryFolder::read(folder / "a"), "whole");
+  EXPECT_EQ(testing::read_text(folder / "a"), "whole");
   EXPECT_EQ(folder.count_files(), 1u);
 }
 
@@ -36,7 +36,7 @@ TEST(OutputFile, LeavesTheOldFileWhenItFails) {
     OutputFile file(folder / "a");
     file.write("new");
   }
-  EXPECT_EQ(TemporaryFolder::read(folder / "a"), "old");
+  EXPECT_EQ(testing::read_text(folder / "a"), "old");
 }
 
 TEST(OutputFile, KeepsBytesInOrderOverManyBuffers) {
@@ -49,7 +49,7 @@ TEST(OutputFile, KeepsBytesInOrderOverManyBuffers) {
     content += line;
   }
   file.commit();
-  EXPECT_EQ(TemporaryFolder::read(folder / "a"), content);
+  EXPECT_EQ(testing::read_text(folder / "a"), content);
 }
 
 TEST(OutputFile, SaysThatTheDiskIsFull) {
@@ -86,7 +86,7 @@ TEST(InputFile, SaysWhatCannotBeRead) {
   const TemporaryFolder folder;
   EXPECT_NE(message_of<DataError>([&] { InputFile(folder / "none"); }).find("none: cannot open"),
             std::string::npos);
-  EXPECT_NE(message_of<DataError>([&] { InputFile(folder.path().string()); }).find("cannot read"),
+  EXPECT_NE(message_of<DataError>([&] { InputFile(folder.path()); }).find("cannot read"),
             std::string::npos);
 }
 

@@ -25,7 +25,7 @@ void write_cifar100(const testing::TemporaryFolder& folder) {
 }
 
 DataSpec spec_of(std::string name, const testing::TemporaryFolder& folder) {
-  return {.name = std::move(name), .root = folder.path().string()};
+  return {.name = std::move(name), .root = folder.path()};
 }
 
 std::string complaint(const DataSpec& spec) {

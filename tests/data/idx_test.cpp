@@ -25,7 +25,7 @@ void write_mnist(const TemporaryFolder& folder) {
 }
 
 DataSpec spec_of(const TemporaryFolder& folder) {
-  return {.name = "idx", .root = folder.path().string()};
+  return {.name = "idx", .root = folder.path()};
 }
 
 std::string complaint(const TemporaryFolder& folder) {
@@ -56,7 +56,7 @@ TEST(Idx, UnpacksGzip) {
   const TemporaryFolder folder;
   write_mnist(folder);
   for (const std::string name : {"train-images-idx3-ubyte", "train-labels-idx1-ubyte"}) {
-    folder.write(name + ".gz", gzip(TemporaryFolder::read(folder / name)));
+    folder.write(name + ".gz", gzip(testing::read_text(folder / name)));
     std::filesystem::remove(folder / name);
   }
   expect_the_three_images(load_data(spec_of(folder)).train);
@@ -178,8 +178,7 @@ TEST(Idx, RejectsTestImagesOfAnotherSize) {
   const TemporaryFolder folder;
   write_mnist(folder);
   folder.write("t10k-images-idx3-ubyte", idx_images(1, 32, 28));
-  EXPECT_EQ(complaint(folder),
-            folder.path().string() + ": training images are 28x28, test images 32x28");
+  EXPECT_EQ(complaint(folder), folder.path() + ": training images are 28x28, test images 32x28");
 }
 
 TEST(Idx, SaysWhichFileIsMissingAndWhatToDo) {

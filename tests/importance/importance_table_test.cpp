@@ -207,7 +207,7 @@ TEST(ImportanceCsv, HasOneColumnPerNotion) {
   observe_losses(table, 1, {3});
   const TemporaryFolder folder;
   write_importance_csv(folder / "importance.csv", table);
-  EXPECT_EQ(TemporaryFolder::read(folder / "importance.csv"),
+  EXPECT_EQ(testing::read_text(folder / "importance.csv"),
             "id,visits,loss-average,loss-last\n0,2,2,3\n1,1,2,2\n");
 }
 

@@ -48,13 +48,13 @@ TEST(TableFile, KeepsTheWholeState) {
   EXPECT_EQ(loaded.losses_by_epoch().size(), table.losses_by_epoch().size());
   save_table(folder / "a", table);
   save_table(folder / "b", loaded);
-  EXPECT_EQ(TemporaryFolder::read(folder / "a"), TemporaryFolder::read(folder / "b"));
+  EXPECT_EQ(testing::read_text(folder / "a"), testing::read_text(folder / "b"));
 }
 
 TEST(TableFile, NoticesEveryFlippedBitThatMatters) {
   const TemporaryFolder folder;
   save_table(folder / "table", make_used_table());
-  const std::string whole = TemporaryFolder::read(folder / "table");
+  const std::string whole = testing::read_text(folder / "table");
   std::size_t unnoticed = 0;
   for (std::size_t at = 0; at < whole.size(); ++at) {
     std::string damaged = whole;
@@ -73,7 +73,7 @@ TEST(TableFile, NoticesEveryFlippedBitThatMatters) {
 TEST(TableFile, NoticesEveryTruncation) {
   const TemporaryFolder folder;
   save_table(folder / "table", make_used_table());
-  const std::string whole = TemporaryFolder::read(folder / "table");
+  const std::string whole = testing::read_text(folder / "table");
   for (std::size_t length = 0; length < whole.size(); length += 7) {
     const std::string path = folder.write("cut", std::string_view(whole).substr(0, length));
     EXPECT_THROW(load_table(path), DataError) << length;

@@ -11,7 +11,7 @@ namespace {
 std::string error_after(const std::function<void(RunConfig&)>& change) {
   RunConfig config;
   change(config);
-  return tests::config_error([&] { validate(config); });
+  return testing::config_error([&] { validate(config); });
 }
 
 TEST(ConfigChecks, AcceptTheDefaults) {

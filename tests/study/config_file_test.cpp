@@ -8,13 +8,13 @@
 #include "impart/core/random.h"
 #include "impart/study/config_text.h"
 #include "tests/study/messages.h"
-#include "tests/train/temporary_folder.h"
+#include "tests/support/temporary_folder.h"
 
 namespace impart {
 namespace {
 
-using tests::config_error;
-using tests::TemporaryFolder;
+using testing::config_error;
+using testing::TemporaryFolder;
 
 /// The error for a file of this text, with the folder cut off: "c.yaml:1:1: …"
 std::string error_in(std::string_view yaml) {

@@ -7,14 +7,14 @@
 
 #include "impart/study/config_file.h"
 #include "tests/study/random_config.h"
-#include "tests/train/temporary_folder.h"
+#include "tests/support/temporary_folder.h"
 
 namespace impart {
 namespace {
 
 /// What load_config makes of it, but for `output`, whose placeholders it fills in.
 RunConfig through_yaml(const RunConfig& config) {
-  const tests::TemporaryFolder folder;
+  const testing::TemporaryFolder folder;
   RunConfig read = load_config(folder.write("config.yaml", to_yaml(config)), {}, {});
   read.output = config.output;
   return read;
@@ -29,7 +29,7 @@ TEST(ConfigText, RoundTripsAnyConfigThatIsValid) {
   RandomStream random({.seed = 3, .purpose = Purpose("test")});
   int valid = 0;
   for (int i = 0; i < 2000; ++i) {
-    RunConfig config = tests::random_config(schema, random);
+    RunConfig config = testing::random_config(schema, random);
     if (config.name.find_first_of("/{}") != std::string::npos) config.name = "x";
     config.output = "a \"quoted\": {name} # [no] 'comment' \\ ü";
     try {
@@ -73,8 +73,8 @@ TEST(ConfigText, HashChangesWithEveryKeyThatChangesTheResultAndNoOther) {
   RandomStream random({.seed = 5, .purpose = Purpose("test")});
   for (const ConfigKey& key : schema) {
     RunConfig config;
-    for (const WrittenValue& value : tests::candidates(key, random)) {
-      if (tests::try_set(key, value, config) && key.get(config) != key.get(RunConfig{})) break;
+    for (const WrittenValue& value : testing::candidates(key, random)) {
+      if (testing::try_set(key, value, config) && key.get(config) != key.get(RunConfig{})) break;
     }
     EXPECT_EQ(config_hash(config) != hash, key.changes_result) << key.path();
   }

@@ -4,7 +4,7 @@
 
 #include "impart/core/error.h"
 
-namespace impart::tests {
+namespace impart::testing {
 
 /// What the ConfigError says that `call` throws; "" if it throws none.
 template <class Call>
@@ -17,4 +17,4 @@ std::string config_error(const Call& call) {
   return "";
 }
 
-}  // namespace impart::tests
+}  // namespace impart::testing

@@ -9,7 +9,7 @@
 #include "impart/core/random.h"
 #include "impart/study/schema.h"
 
-namespace impart::tests {
+namespace impart::testing {
 
 /// The names in "a | b | c", with an introduction cut off.
 inline std::vector<std::string> names_in_allowed(std::string allowed) {
@@ -60,4 +60,4 @@ inline RunConfig random_config(const Schema& schema, RandomStream& random) {
   return config;
 }
 
-}  // namespace impart::tests
+}  // namespace impart::testing

@@ -11,7 +11,7 @@
 namespace impart {
 namespace {
 
-using tests::config_error;
+using testing::config_error;
 
 const ConfigKey& key_at(const Schema& schema, std::string_view path) {
   for (const ConfigKey& key : schema) {
@@ -45,8 +45,8 @@ TEST(Schema, SettingAKeyChangesThatKeyAndNoOther) {
   RandomStream random({.seed = 1, .purpose = Purpose("test")});
   for (const ConfigKey& key : schema) {
     RunConfig config;
-    for (const WrittenValue& value : tests::candidates(key, random)) {
-      if (tests::try_set(key, value, config) && key.get(config) != key.get(RunConfig{})) break;
+    for (const WrittenValue& value : testing::candidates(key, random)) {
+      if (testing::try_set(key, value, config) && key.get(config) != key.get(RunConfig{})) break;
     }
     for (const ConfigKey& other : schema) {
       const bool changed = other.get(config) != other.get(RunConfig{});
@@ -66,7 +66,7 @@ TEST(Schema, AcceptsEveryDefault) {
 TEST(Schema, AcceptsEveryNameItSaysIsAllowed) {
   for (const ConfigKey& key : make_schema({})) {
     if (key.path() == "workers.sync" || key.allowed.find(" | ") == std::string::npos) continue;
-    for (const std::string& name : tests::names_in_allowed(key.allowed)) {
+    for (const std::string& name : testing::names_in_allowed(key.allowed)) {
       RunConfig config;
       EXPECT_NO_THROW(key.set(config, {name})) << key.path();
       EXPECT_EQ(key.get(config), WrittenValue{name}) << key.path();

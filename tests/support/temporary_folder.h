@@ -18,29 +18,35 @@ class TemporaryFolder {
     if (::mkdtemp(pattern.data()) == nullptr) throw std::runtime_error("cannot make a folder");
     path_ = pattern;
   }
-  ~TemporaryFolder() { std::filesystem::remove_all(path_); }
+  ~TemporaryFolder() {
+    std::error_code ignored;
+    std::filesystem::remove_all(path_, ignored);
+  }
   TemporaryFolder(const TemporaryFolder&) = delete;
   TemporaryFolder& operator=(const TemporaryFolder&) = delete;
 
-  std::string operator/(std::string_view name) const { return (path_ / name).string(); }
-  const std::filesystem::path& path() const { return path_; }
+  const std::string& path() const { return path_; }
+  std::string operator/(std::string_view name) const { return path_ + "/" + std::string(name); }
 
   /// Writes a file and returns its path.
   std::string write(std::string_view name, std::string_view content) const {
-    std::ofstream(path_ / name, std::ios::binary) << content;
-    return *this / name;
-  }
-  static std::string read(const std::string& path) {
-    std::ifstream file(path, std::ios::binary);
-    return {std::istreambuf_iterator<char>(file), {}};
+    const std::string path = *this / name;
+    std::filesystem::create_directories(std::filesystem::path(path).parent_path());
+    std::ofstream(path, std::ios::binary) << content;
+    return path;
   }
   std::size_t count_files() const {
     return static_cast<std::size_t>(std::distance(std::filesystem::directory_iterator(path_), {}));
   }
 
  private:
-  std::filesystem::path path_;
+  std::string path_;
 };
+
+inline std::string read_text(const std::string& path) {
+  std::ifstream file(path, std::ios::binary);
+  return {std::istreambuf_iterator<char>(file), {}};
+}
 
 /// The message of the exception of type E that a call throws; "" if it throws none.
 template <class E, class Function>

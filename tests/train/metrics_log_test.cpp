@@ -6,14 +6,14 @@
 #include <nlohmann/json.hpp>
 
 #include "impart/core/error.h"
-#include "tests/train/temporary_folder.h"
+#include "tests/support/temporary_folder.h"
 
 namespace impart {
 namespace {
 
 using Json = nlohmann::ordered_json;
-using tests::read_text;
-using tests::TemporaryFolder;
+using testing::read_text;
+using testing::TemporaryFolder;
 
 constexpr std::string_view kThree =
     "{\"epoch\":0,\"loss\":1.5}\n{\"epoch\":1,\"loss\":1.25}\n{\"epoch\":2,\"loss\":1.0}\n";

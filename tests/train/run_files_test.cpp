@@ -5,14 +5,14 @@
 #include <unistd.h>
 
 #include "impart/core/error.h"
-#include "tests/train/temporary_folder.h"
+#include "tests/support/temporary_folder.h"
 
 namespace impart {
 namespace {
 
 using Json = nlohmann::ordered_json;
-using tests::read_text;
-using tests::TemporaryFolder;
+using testing::read_text;
+using testing::TemporaryFolder;
 
 std::vector<std::string> files_in(const TemporaryFolder& folder) {
   std::vector<std::string> names;

@@ -10,13 +10,13 @@
 
 #include "impart/core/error.h"
 #include "impart/core/random.h"
-#include "tests/train/temporary_folder.h"
+#include "tests/support/temporary_folder.h"
 
 namespace impart {
 namespace {
 
 using Json = nlohmann::json;
-using tests::TemporaryFolder;
+using testing::TemporaryFolder;
 
 struct Result {
   int exit_code = 0;
@@ -88,7 +88,7 @@ TEST(TensorBoard, TheReaderNoticesADamagedByte) {
   const TemporaryFolder folder;
   EventWriter writer(spec_for(folder));
   writer.scalar("loss", 1, 1);
-  std::string bytes = tests::read_text(writer.path());
+  std::string bytes = testing::read_text(writer.path());
   bytes[bytes.size() - 8] = static_cast<char>(bytes[bytes.size() - 8] ^ 1);
   const std::string damaged = folder.write("damaged", bytes);
   EXPECT_NE(run_python("read_events.py", damaged).exit_code, 0);

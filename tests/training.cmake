@@ -1,0 +1,48 @@
+# Tests of the training engine and what it is made of.
+
+# The same as impart_test, for programs that use LibTorch.
+function(impart_torch_test name)
+  impart_test(${name} ${ARGN})
+  impart_use_torch(${name})
+endfunction()
+
+find_program(IMPART_MPIRUN mpirun)
+# Open MPI asks before it runs as root, or more processes than there are cores.
+set(IMPART_MPI_ENVIRONMENT OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1
+  OMPI_MCA_rmaps_base_oversubscribe=1)
+
+impart_test(comm_test
+  SOURCES comm/exact_sum_test.cpp comm/hosted_workers_test.cpp comm/launcher_test.cpp
+    comm/single_test.cpp
+  LIBRARIES impart::comm)
+add_executable(comm_process_test comm/comm_process_test.cpp)
+target_link_libraries(comm_process_test PRIVATE impart::comm fmt::fmt impart_options)
+add_executable(failing_job comm/failing_job.cpp)
+target_link_libraries(failing_job PRIVATE impart::comm fmt::fmt impart_options)
+if(IMPART_MPIRUN)
+  foreach(processes 1 2 4 7)
+    add_test(NAME comm_${processes}_processes
+      COMMAND ${IMPART_MPIRUN} -n ${processes} $<TARGET_FILE:comm_process_test>)
+    add_test(NAME comm_${processes}_processes_small_chunks
+      COMMAND ${IMPART_MPIRUN} -n ${processes} $<TARGET_FILE:comm_process_test> small-chunks)
+    set_tests_properties(comm_${processes}_processes comm_${processes}_processes_small_chunks
+      PROPERTIES LABELS process ENVIRONMENT "${IMPART_MPI_ENVIRONMENT}" RUN_SERIAL ON)
+  endforeach()
+  impart_script_test(comm_failures process tests/comm/failure_test.py $<TARGET_FILE:failing_job>)
+  set_tests_properties(comm_failures PROPERTIES ENVIRONMENT "${IMPART_MPI_ENVIRONMENT}" RUN_SERIAL ON)
+endif()
+
+impart_torch_test(data_test
+  SOURCES data/augment_test.cpp data/batch_test.cpp data/cifar_test.cpp data/datasets_test.cpp
+    data/idx_test.cpp data/real_data_test.cpp data/shapes_test.cpp
+  LIBRARIES impart::data_tensors ZLIB::ZLIB)
+impart_torch_test(models_test
+  SOURCES models/models_test.cpp models/state_test.cpp models/torchvision_test.cpp
+    models/worker_batch_norm_test.cpp models/worker_statistics_test.cpp
+  LIBRARIES impart::models)
+impart_test(run_test
+  SOURCES study/config_checks_test.cpp study/config_file_test.cpp study/config_text_test.cpp
+    study/presets_test.cpp study/schema_test.cpp train/metrics_log_test.cpp
+    train/run_files_test.cpp train/tensorboard_test.cpp
+  LIBRARIES impart::study)
+target_compile_definitions(run_test PRIVATE IMPART_SOURCE_DIR="${PROJECT_SOURCE_DIR}")
