@@ -1,4 +1,4 @@
-// Chosen by CMake where the training engine is not built.
+// For the program without the training engine.
 
 #include "cli/list.h"
 

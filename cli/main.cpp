@@ -9,6 +9,7 @@
 #include <fmt/format.h>
 
 #include "cli/commands.h"
+#include "cli/engine.h"
 #include "impart/core/error.h"
 #include "impart/core/named_table.h"
 #include <CLI/CLI.hpp>
@@ -37,6 +38,7 @@ void check_command(const CLI::App& app, int argc, char** argv) {
 }
 
 int run(int argc, char** argv) {
+  impart::cli::hand_over_to_engine(argc, argv);
   CLI::App app("importance-aware data-parallel training", "impart");
   app.set_version_flag("--version", IMPART_VERSION);
   app.require_subcommand(1);

@@ -1,4 +1,4 @@
-// Chosen by CMake where the training engine is not built.
+// For the program without the training engine: reached only if there is no impart-engine beside it.
 
 #include "cli/commands.h"
 #include "impart/core/error.h"
@@ -6,10 +6,13 @@
 namespace impart::cli {
 
 void add_train_command(CLI::App& app) {
-  auto* command = app.add_subcommand("train", "Train a model (not in this build)");
+  auto* command = app.add_subcommand("train", "Train a model, examples dealt by importance");
   command->allow_extras();
   command->callback([] {
-    throw ConfigError("this impart was built without its training engine (IMPART_TRAIN=OFF)");
+    throw ConfigError(
+        "there is no training engine: this impart was built with IMPART_TRAIN=OFF, or "
+        "impart-engine is not "
+        "beside it");
   });
 }
 

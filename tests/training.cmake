@@ -46,3 +46,24 @@ impart_test(run_test
     train/run_files_test.cpp train/tensorboard_test.cpp
   LIBRARIES impart::study)
 target_compile_definitions(run_test PRIVATE IMPART_SOURCE_DIR="${PROJECT_SOURCE_DIR}")
+impart_torch_test(train_test
+  SOURCES train/batch_signals_test.cpp train/checkpoint_test.cpp train/engine_test.cpp
+    train/evaluation_test.cpp train/learning_rate_test.cpp train/optimizer_test.cpp
+    train/placement_test.cpp train/step_plan_test.cpp
+  LIBRARIES impart::train)
+
+# Whole runs, as a user starts them.
+foreach(script resume bad_input)
+  impart_script_test(train_${script} python tests/train/${script}_test.py $<TARGET_FILE:impart>)
+  set_tests_properties(train_${script} PROPERTIES RUN_SERIAL ON)
+endforeach()
+add_test(NAME train_torchvision_load COMMAND ${IMPART_SYSTEM_PYTHON}
+  ${CMAKE_CURRENT_SOURCE_DIR}/train/torchvision_load_test.py $<TARGET_FILE:impart>)
+set_tests_properties(train_torchvision_load PROPERTIES LABELS python)
+add_test(NAME train_learning COMMAND ${Python3_EXECUTABLE}
+  ${CMAKE_CURRENT_SOURCE_DIR}/train/learning_test.py $<TARGET_FILE:impart>)
+set_tests_properties(train_learning PROPERTIES LABELS python RUN_SERIAL ON)
+if(IMPART_MPIRUN)
+  impart_script_test(train_processes process tests/train/processes_test.py $<TARGET_FILE:impart>)
+  set_tests_properties(train_processes PROPERTIES ENVIRONMENT "${IMPART_MPI_ENVIRONMENT}" RUN_SERIAL ON)
+endif()

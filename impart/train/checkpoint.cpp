@@ -23,6 +23,7 @@ using nlohmann::json;
 
 constexpr std::string_view kManifest = "manifest.json";
 constexpr std::string_view kPrefix = "step-";
+constexpr std::string_view kUnfinished = ".unfinished-";
 
 std::string checkpoints_of(const std::string& run_folder) {
   return run_folder + "/checkpoints";
@@ -57,7 +58,7 @@ std::vector<std::string> names_of(const std::string& run_folder) {
 CheckpointWriter::CheckpointWriter(std::string run_folder, std::uint64_t step)
     : run_folder_(std::move(run_folder)),
       name_(fmt::format("{}{:010}", kPrefix, step)),
-      temporary_(fmt::format("{}/.unfinished-{}", checkpoints_of(run_folder_), name_)) {
+      temporary_(fmt::format("{}/{}{}", checkpoints_of(run_folder_), kUnfinished, name_)) {
   std::error_code error;
   fs::remove_all(temporary_, error);
   fs::create_directories(temporary_, error);
@@ -97,9 +98,20 @@ void CheckpointWriter::finish(std::uint32_t keep) {
   if (error) throw IoError(fmt::format("{}: cannot rename: {}", final_path, error.message()));
   finished_ = true;
   sync_folder(checkpoints_of(run_folder_));
-  const auto names = names_of(run_folder_);
-  for (std::size_t i = std::max(1u, keep); i < names.size(); ++i) {
-    fs::remove_all(checkpoints_of(run_folder_) + "/" + names[i], error);
+  remove_old(keep);
+}
+
+/// Newer ones are damaged, or this run would have been resumed from them; it will write them again.
+void CheckpointWriter::remove_old(std::uint32_t keep) const {
+  std::error_code ignored;
+  std::uint32_t kept = 0;
+  for (const std::string& name : names_of(run_folder_)) {
+    if (name > name_ || kept++ < std::max(1u, keep)) continue;
+    fs::remove_all(checkpoints_of(run_folder_) + "/" + name, ignored);
+  }
+  // What a killed process could not finish.
+  for (const auto& entry : fs::directory_iterator(checkpoints_of(run_folder_), ignored)) {
+    if (entry.path().filename().string().starts_with(kUnfinished)) fs::remove_all(entry, ignored);
   }
 }
 

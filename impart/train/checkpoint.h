@@ -23,11 +23,13 @@ class CheckpointWriter {
 
   /// Where to write a file of the checkpoint.
   std::string path(std::string_view file) const;
-  /// Writes the manifest and gives the folder its name; then removes all but the newest `keep`
-  /// checkpoints of the run.
+  /// Writes the manifest and gives the folder its name; then removes older checkpoints of the run
+  /// but the newest `keep` - 1 of them.
   void finish(std::uint32_t keep);
 
  private:
+  void remove_old(std::uint32_t keep) const;
+
   std::string run_folder_;
   std::string name_;
   std::string temporary_;

@@ -46,11 +46,22 @@ Engine::Engine(EngineSpec spec, Communicator& communicator)
     throw ConfigError("workers.batch_norm: shared needs all workers in one process");
   }
   set_worker_layout(*spec_.model, layout_);
+  start_worker_statistics();
   if (is_exact()) torch::set_num_threads(1);
   for (std::uint32_t worker = 0; is_local() && worker < hosted_.count; ++worker) {
     replicas_.push_back(
         {parameters_.values().clone(), Optimizer(spec_.config.optimizer, parameters_.values())});
   }
+}
+
+/// All workers start from the model's own statistics.
+void Engine::start_worker_statistics() {
+  const bool shared = spec_.config.workers.batch_norm == WorkersConfig::BatchNorm::kShared;
+  const std::int64_t workers = shared ? 1 : hosted_.count;
+  visit_batch_norms(*spec_.model, [&](const std::string&, WorkerBatchNorm2dImpl& layer) {
+    layer.set_worker_statistics(layer.running_mean.repeat({workers, 1}),
+                                layer.running_var.repeat({workers, 1}));
+  });
 }
 
 void Engine::begin_epoch(const StepPlan& plan, const torch::Tensor& augmentation,
@@ -76,14 +87,16 @@ std::int64_t Engine::rows_in(std::uint32_t step) const {
 /// Whole workers together, as many as the memory allows: batch norm needs all rows of a worker.
 std::vector<Engine::Group> Engine::group_workers(std::uint32_t step, std::int64_t first_row) const {
   const std::int64_t wanted = spec_.config.workers.micro_batch;
-  const std::int64_t most = is_exact() || is_local() ? 1 : wanted > 0 ? wanted : kMostRows;
+  const std::int64_t most = wanted > 0 ? wanted : kMostRows;
+  const bool one_by_one = is_exact() || is_local();
   const bool shared_norm = spec_.config.workers.batch_norm == WorkersConfig::BatchNorm::kShared;
   std::vector<Group> groups;
   std::int64_t row = first_row;
   for (std::uint32_t worker = 0; worker < hosted_.count; ++worker) {
     const auto rows =
         static_cast<std::int64_t>(plan_->batch_of(WorkerId{hosted_.first + worker}, step).size());
-    const bool fits = !groups.empty() && (shared_norm || groups.back().rows + rows <= most);
+    const bool fits =
+        !groups.empty() && !one_by_one && (shared_norm || groups.back().rows + rows <= most);
     if (!fits) groups.push_back({.first = worker, .row = row});
     ++groups.back().count;
     groups.back().rows += rows;

@@ -91,6 +91,7 @@ class Engine {
     std::int64_t row = 0, rows = 0;      ///< in the epoch's list of visits
   };
 
+  void start_worker_statistics();
   std::vector<Group> group_workers(std::uint32_t step, std::int64_t first_row) const;
   std::int64_t rows_in(std::uint32_t step) const;
   void set_layout(const Group& group, std::uint32_t step);

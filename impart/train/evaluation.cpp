@@ -19,7 +19,8 @@ class BatchStatistics {
       : model_(model), layout_(std::make_shared<WorkerLayout>()) {
     layout_->starts.assign(workers + 1, 0);
     visit_batch_norms(model, [&](const std::string&, WorkerBatchNorm2dImpl& layer) {
-      saved_.push_back({layer.worker_mean().clone(), layer.worker_variance().clone(),
+      const auto copy = [](const torch::Tensor& t) { return t.defined() ? t.clone() : t; };
+      saved_.push_back({copy(layer.worker_mean()), copy(layer.worker_variance()),
                         layer.num_batches_tracked.clone(), layer.layout()});
       layer.set_layout(layout_);
       layer.set_batch_statistics(true);

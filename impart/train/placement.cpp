@@ -106,6 +106,7 @@ PlacementChange Placement::exchange(std::uint32_t epoch,
                                    .seed = config_.seed,
                                    .epoch = epoch,
                                    .earlier_exchanges = static_cast<std::uint64_t>(earlier)});
+  if (entry.source == ImportanceSource::kNone) importance.clear();
   return replace(std::move(next), Kind::kExchange, std::move(importance));
 }
 

@@ -71,6 +71,16 @@ void prepare_folder(const RunSpec& spec) {
   write_environment(folder, {{"torch", TORCH_VERSION}});
 }
 
+/// What the configuration can say but this engine cannot do.
+void check_supported(const RunConfig& config) {
+  if (config.precision != RunConfig::Precision::kFp32) {
+    throw ConfigError("precision: this engine trains in fp32 only");
+  }
+  if (config.store.kind != StoreConfig::Kind::kReplicated) {
+    throw ConfigError("store.kind: this engine has replicated stores only");
+  }
+}
+
 RunOutcome train(const RunSpec& spec, Communicator& communicator, const RunObserver& observer) {
   set_threads(spec.config, communicator);
   ImageData data = load_data({.name = spec.config.data.name,
@@ -101,6 +111,7 @@ RunOutcome train(const RunSpec& spec, Communicator& communicator, const RunObser
 
 RunOutcome run_training(const RunSpec& spec, Communicator& communicator,
                         const RunObserver& observer) {
+  check_supported(spec.config);
   const bool is_writer = communicator.rank() == 0;
   if (is_writer) prepare_folder(spec);
   communicator.barrier();

@@ -1,0 +1,135 @@
+#include "impart/train/batch_signals.h"
+
+#include <cmath>
+#include <map>
+#include <string>
+
+#include <gtest/gtest.h>
+#include <torch/torch.h>
+
+#include "impart/importance/visits.h"
+#include "tests/models/tensors.h"
+
+namespace impart {
+namespace {
+
+using testing::random_tensor;
+
+constexpr std::int64_t kRows = 17, kClasses = 7, kFeatures = 5;
+
+struct Batch {
+  Classifier::Output output{random_tensor({kRows, kClasses}, 1, 3), random_tensor({kRows, 5}, 2)};
+  torch::Tensor labels = torch::arange(kRows).remainder(kClasses);
+  torch::Tensor losses = torch::nn::functional::cross_entropy(
+      output.logits, labels,
+      torch::nn::functional::CrossEntropyFuncOptions().reduction(torch::kNone));
+};
+
+/// The signals of one example by their definition, in double.
+std::map<std::string_view, double> signals_of(const Batch& batch, std::int64_t row) {
+  const auto label = batch.labels[row].item<std::int64_t>();
+  std::vector<double> logits;
+  double sum = 0;
+  for (std::int64_t c = 0; c < kClasses; ++c) {
+    logits.push_back(batch.output.logits[row][c].item<double>());
+    sum += std::exp(logits.back());
+  }
+  double entropy = 0, error = 0, best_other = -INFINITY, features = 0;
+  for (std::int64_t c = 0; c < kClasses; ++c) {
+    const double p = std::exp(logits[c]) / sum;
+    entropy -= p * std::log(p);
+    error += std::pow(p - (c == label ? 1 : 0), 2);
+    if (c != label) best_other = std::max(best_other, logits[c]);
+  }
+  for (std::int64_t f = 0; f < kFeatures; ++f) {
+    features += std::pow(batch.output.features[row][f].item<double>(), 2);
+  }
+  const double p_true = std::exp(logits[label]) / sum;
+  return {{"loss", -std::log(p_true)},
+          {"probability", p_true},
+          {"correct", logits[label] > best_other ? 1 : 0},
+          {"margin", logits[label] - best_other},
+          {"entropy", entropy},
+          {"error_norm", std::sqrt(error)},
+          {"gradient_bound", std::sqrt(error) * std::sqrt(1 + features)}};
+}
+
+std::vector<float> values_in(const torch::Tensor& tensor) {
+  const auto values = tensor.contiguous();
+  return {values.data_ptr<float>(), values.data_ptr<float>() + values.numel()};
+}
+
+TEST(SignalSet, ComputesAllSignalsByTheirDefinition) {
+  const Batch batch;
+  const SignalSet set({std::begin(kNotions), std::end(kNotions)});
+  ASSERT_EQ(set.size(), 7);
+  const auto computed = set.compute(batch.output, batch.labels, batch.losses);
+  ASSERT_EQ(computed.sizes(), (std::vector<std::int64_t>{7, kRows}));
+  const std::vector<float> values = values_in(computed);
+  const Signals signals = set.view(values, kRows);
+  double correct = 0;
+  for (std::int64_t row = 0; row < kRows; ++row) {
+    const auto expected = signals_of(batch, row);
+    for (const SignalRow& signal : kSignals) {
+      ASSERT_EQ((signals.*signal.values).size(), static_cast<std::size_t>(kRows)) << signal.name;
+      const auto value = double{(signals.*signal.values)[row]};
+      EXPECT_NEAR(value, expected.at(signal.name), 2e-6 * (1 + std::abs(value))) << signal.name;
+    }
+    correct += expected.at("correct");
+  }
+  EXPECT_GT(correct, 0);
+  EXPECT_LT(correct, static_cast<double>(kRows));
+}
+
+TEST(SignalSet, ComputesOnlyWhatItsNotionsNeed) {
+  const Batch batch;
+  for (const NotionEntry& notion : kNotions) {
+    const SignalSet set({notion});
+    const auto computed = set.compute(batch.output, batch.labels, batch.losses);
+    EXPECT_EQ(computed.size(0), set.size());
+    const std::vector<float> values = values_in(computed);
+    const Signals signals = set.view(values, kRows);
+    std::int64_t rows = 0;
+    for (const SignalRow& signal : kSignals) {
+      const bool always = signal.name == "loss" || signal.name == "correct";
+      const bool needed = always || overlap(notion.needs, signal.needed_for);
+      EXPECT_EQ(!(signals.*signal.values).empty(), needed) << notion.name << " " << signal.name;
+      rows += needed ? 1 : 0;
+    }
+    EXPECT_EQ(set.size(), rows) << notion.name;
+  }
+}
+
+TEST(SignalSet, NamesTheRowsOfLossAndCorrectness) {
+  const Batch batch;
+  const SignalSet set(notions_named({"entropy"}));
+  const std::vector<float> values =
+      values_in(set.compute(batch.output, batch.labels, batch.losses));
+  const Signals signals = set.view(values, kRows);
+  EXPECT_EQ(signals.loss.data(), values.data() + SignalSet::kLossRow * kRows);
+  EXPECT_EQ(signals.correct.data(), values.data() + SignalSet::kCorrectRow * kRows);
+  EXPECT_EQ(signals.entropy.data(), values.data() + 2 * kRows);
+}
+
+TEST(SignalSet, KeepsNoGraph) {
+  Batch batch;
+  batch.output.logits.requires_grad_(true);
+  batch.output.features.requires_grad_(true);
+  const SignalSet set({std::begin(kNotions), std::end(kNotions)});
+  const auto losses = batch.output.logits.sum(1);
+  EXPECT_FALSE(set.compute(batch.output, batch.labels, losses).requires_grad());
+}
+
+TEST(SignalSet, StaysFiniteForHugeLogits) {
+  Batch batch;
+  batch.output.logits.mul_(1e4);
+  const auto losses = torch::nn::functional::cross_entropy(
+      batch.output.logits, batch.labels,
+      torch::nn::functional::CrossEntropyFuncOptions().reduction(torch::kNone));
+  const SignalSet set({std::begin(kNotions), std::end(kNotions)});
+  const auto computed = set.compute(batch.output, batch.labels, losses);
+  EXPECT_TRUE(computed.isfinite().all().item<bool>());
+}
+
+}  // namespace
+}  // namespace impart

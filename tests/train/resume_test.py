@@ -1,0 +1,359 @@
+#!/usr/bin/env python3
+"""A run that is killed, stopped or damaged must end as the one that was left alone.
+
+    python3 resume_test.py path/to/impart
+
+IMPART_KILLS (8) says how many times a run is killed, IMPART_TEST_SEED (1) draws the moments.
+"""
+
+import os
+import pathlib
+import random
+import shutil
+import signal
+import tempfile
+import time
+import unittest
+
+import training
+from training import SHORT, RunFolder, settings, wait_until
+
+KILLS = int(os.environ.get("IMPART_KILLS", "8"))
+SEED = int(os.environ.get("IMPART_TEST_SEED", "1"))
+EXCHANGE = {
+    **SHORT,
+    "exchange.strategy": "ilag-pair",
+    "workers.sync": 2,
+    "partition.heuristic": "random",
+    "partition.interval": 0,
+    "partition.warmup": 0,
+}
+BATCH_NORM = {
+    **SHORT,
+    "model.name": "small-cnn",
+    "data.train_examples": 96,
+    "workers.batch": 2,
+    "optimizer.schedule": "cosine",
+    "partition.sticky": "true",
+}
+ADAMW = {**SHORT, "optimizer.name": "adamw", "optimizer.lr": 0.001, "epochs": 4}
+
+
+class ResumeTest(training.TrainingTest):
+    """Runs that several tests need are made once: whole ones, and one stopped inside epoch 4."""
+
+    shared = pathlib.Path()
+    unbroken = {}
+
+    def reference(self, base):
+        """What the unbroken run comes to, and how long it takes from start to end."""
+        key = tuple(settings(base))
+        if key not in self.unbroken:
+            output = self.shared / f"unbroken-{len(self.unbroken)}"
+            started = time.monotonic()
+            self.succeed(*key, f"output={output}")
+            seconds = time.monotonic() - started
+            self.unbroken[key] = (RunFolder(output), RunFolder(output).outcome(), seconds)
+            self.assertEqual(self.unbroken[key][1]["markers"], ["DONE"])
+        return self.unbroken[key]
+
+    def copy_of_done(self, name):
+        shutil.copytree(self.reference(SHORT)[0].path, self.folder / name)
+        return self.run_folder(name)
+
+    def copy_of_stopped(self, name):
+        stopped = self.shared / "stopped"
+        if not stopped.exists():
+            self.assertEqual(self.stop_in_epoch(SHORT, stopped, 4).wait(), 85)
+        shutil.copytree(stopped, self.folder / name)
+        return self.run_folder(name)
+
+    def begin_or_resume(self, base, name):
+        """A run that was killed before it wrote its config cannot be resumed, but started again."""
+        if (self.folder / name / "config.yaml").exists():
+            return self.start("--resume", name)
+        return self.start(*settings(base), f"output={name}")
+
+    def stop_in_epoch(self, base, name, epochs, number=signal.SIGTERM):
+        """Starts a run and sends it the signal after some epochs."""
+        run = self.run_folder(name)
+        started = self.start(*settings(base), f"output={name}")
+        self.assertTrue(wait_until(lambda: run.lines() >= epochs or started.is_over(), 60))
+        started.signal(number)
+        return started
+
+    def check_end(self, base, name):
+        self.assert_same_outcome(self.run_folder(name).outcome(), self.reference(base)[1])
+
+
+class KillTest(ResumeTest):
+    def moment(self, draw, run, epochs):
+        """What to wait for before the kill: its name, and whether it has come."""
+        epoch = draw.randint(min(run.lines() + 1, epochs), epochs)
+        writing = lambda: next((run.path / "checkpoints").glob(".unfinished-*"), None)
+        newest = lambda: run.path / f"checkpoints/step-{run.last_step():010}"
+        kinds = {
+            "time": lambda: False,
+            "writing the checkpoint": lambda: run.lines() >= epoch and writing() is not None,
+            # What follows is the next epoch's partition.
+            "after the checkpoint": lambda: run.lines() >= epoch and newest().exists(),
+            "writing the results": (run.path / "importance.csv").exists,
+        }
+        kind = draw.choices(list(kinds), [4, 3, 3, 1])[0]
+        return kind, kinds[kind]
+
+    def kill_once(self, draw, base, name, seconds):
+        """Starts or resumes, kills at a moment; what it was, or None if the run ended before."""
+        run = self.run_folder(name)
+        kind, has_come = self.moment(draw, run, base["epochs"])
+        limit = draw.uniform(0, 1.1 * seconds) if kind == "time" else 60
+        started = self.begin_or_resume(base, name)
+        wait_until(lambda: has_come() or started.is_over(), limit)
+        if kind != "time":
+            time.sleep(draw.choice([0, draw.uniform(0, 0.003)]))
+        done = run.lines()
+        started.signal(signal.SIGKILL)
+        code = started.wait()
+        self.assertIn(code, [0, -signal.SIGKILL], started.texts()[1])
+        return f"{kind} {f'{limit:.2f} s ' if kind == 'time' else ''}({done})" if code != 0 else None
+
+    def kill_and_compare(self, base, kills, seed):
+        draw = random.Random(seed)
+        _, expected, seconds = self.reference(base)
+        moments = []
+        runs = 0
+        while len(moments) < kills and runs < 20 * kills:
+            runs += 1
+            name = f"killed-{runs}"
+            for _ in range(min(draw.randint(1, 4), kills - len(moments))):
+                moment = self.kill_once(draw, base, name, seconds)
+                if moment is None:
+                    break
+                moments.append(moment)
+            started = self.begin_or_resume(base, name)
+            self.assertEqual(started.wait(), 0, started.texts()[1])
+            self.assert_same_outcome(self.run_folder(name).outcome(), expected)
+            shutil.rmtree(self.folder / name)
+        self.assertEqual(len(moments), kills)
+        print(f"seed {seed}: {runs} runs, killed {kills} times, after so many epochs: "
+              f"{', '.join(moments)}", flush=True)
+
+    def test_killed_at_any_moment(self):
+        self.kill_and_compare(SHORT, KILLS, SEED)
+
+    def test_killed_with_an_exchange_and_models_that_differ(self):
+        self.kill_and_compare(EXCHANGE, max(2, KILLS // 4), SEED + 1)
+
+    def test_killed_with_batch_norm_and_a_learning_rate_schedule(self):
+        self.kill_and_compare(BATCH_NORM, max(2, KILLS // 4), SEED + 2)
+
+
+class SignalTest(ResumeTest):
+    def check_signal(self, base, number, epochs):
+        name = f"stopped-{number}-{epochs}"
+        run = self.run_folder(name)
+        started = self.stop_in_epoch(base, name, epochs, number)
+        self.assertEqual(started.wait(), 85, started.texts()[1])
+        self.assertIn(f"impart train --resume {name}", started.texts()[0])
+        self.assertEqual(run.markers(), ["PREEMPTED"])
+        self.assertFalse((run.path / "summary.json").exists())
+        self.assertGreater(run.newest_state()["step"], 0, "did not stop inside an epoch")
+        _, err = self.succeed("--resume", name)
+        self.assertIn(f"resuming from {name}/checkpoints/step-", err)
+        self.check_end(base, name)
+
+    def test_sigterm_and_sigint_inside_an_epoch(self):
+        for number, epochs in [(signal.SIGTERM, 1), (signal.SIGINT, 3)]:
+            self.check_signal(SHORT, number, epochs)
+
+    def test_with_an_exchange_and_models_that_differ(self):
+        self.check_signal(EXCHANGE, signal.SIGTERM, 2)
+
+    def test_with_batch_norm(self):
+        self.check_signal(BATCH_NORM, signal.SIGTERM, 2)
+
+    def test_with_adamw(self):
+        self.check_signal(ADAMW, signal.SIGTERM, 1)
+
+    def test_stopped_again_and_again(self):
+        run = self.run_folder("stops")
+        self.assertEqual(self.stop_in_epoch(SHORT, "stops", 1).wait(), 85)
+        for _ in range(3):
+            done = run.lines()
+            started = self.start("--resume", "stops")
+            wait_until(lambda: run.lines() > done or started.is_over(), 60)
+            started.signal(signal.SIGTERM)
+            self.assertIn(started.wait(), [0, 85], started.texts()[1])
+        self.succeed("--resume", "stops")
+        self.check_end(SHORT, "stops")
+
+    def test_while_it_starts(self):
+        """Until the command listens, a signal ends it as any other, but spoils nothing."""
+        draw = random.Random(SEED)
+        for _ in range(4):
+            started = self.begin_or_resume(SHORT, "early")
+            time.sleep(draw.uniform(0, 0.6))
+            started.signal(signal.SIGTERM)
+            self.assertIn(started.wait(), [0, 85, -signal.SIGTERM], started.texts()[1])
+        self.assertEqual(self.begin_or_resume(SHORT, "early").wait(), 0)
+        self.check_end(SHORT, "early")
+
+    def test_with_one_step_per_epoch(self):
+        whole = {**SHORT, "workers.batch": 800, "epochs": 30}
+        name = "one-step"
+        started = self.stop_in_epoch(whole, name, 3)
+        self.assertEqual(started.wait(), 85, "ran to its end in spite of SIGTERM")
+        self.assertEqual(self.run_folder(name).markers(), ["PREEMPTED"])
+
+    def test_after_divergence(self):
+        """NaN in the partition's figures must not spoil the checkpoint."""
+        diverged = {**SHORT, "optimizer.lr": 1e20}
+        name = "diverged"
+        started = self.stop_in_epoch(diverged, name, 2)
+        self.assertEqual(started.wait(), 85, started.texts()[1])
+        self.succeed("--resume", name)
+        self.check_end(diverged, name)
+
+
+class DamageTest(ResumeTest):
+    """The newest checkpoint is damaged; the one before is of the end of an epoch."""
+
+    def check_skipped(self, run, damaged):
+        """The damage is said with the name of the file, and the run ends as ever."""
+        checkpoints = run.checkpoints()
+        _, err = self.succeed("--resume", run.path.name)
+        self.assertIn("skipping a damaged checkpoint: ", err)
+        self.assertIn(damaged, err)
+        self.assertNotIn(f"resuming from {run.path.name}/checkpoints/{checkpoints[-1].name}", err)
+        self.check_end(SHORT, run.path.name)
+        return err
+
+    def test_one_flipped_bit_in_any_file(self):
+        draw = random.Random(SEED)
+        older, newest = self.copy_of_stopped("whole").checkpoints()
+        names = sorted(os.listdir(newest))
+        self.assertIn("manifest.json", names)
+        for file in names:
+            with self.subTest(file=file):
+                run = self.copy_of_stopped(f"flip-{file}")
+                path = run.checkpoints()[-1] / file
+                content = bytearray(path.read_bytes())
+                content[draw.randrange(len(content))] ^= 1 << draw.randrange(8)
+                path.write_bytes(content)
+                # A wrong manifest may blame any file.
+                err = self.check_skipped(run, file if file != "manifest.json" else "")
+                self.assertIn(f"resuming from flip-{file}/checkpoints/{older.name}", err)
+
+    def test_files_that_are_cut_empty_or_missing(self):
+        cases = {
+            "cut": ("training.safetensors", lambda path: os.truncate(path, 1000)),
+            "empty": ("state.json", lambda path: os.truncate(path, 0)),
+            "missing": ("partition.npy", os.remove),
+            "bare": ("manifest.json", os.remove),
+        }
+        for name, (file, damage) in cases.items():
+            with self.subTest(damage=name):
+                run = self.copy_of_stopped(name)
+                damage(run.checkpoints()[-1] / file)
+                self.check_skipped(run, file)
+
+    def test_no_whole_checkpoint_at_all(self):
+        run = self.copy_of_stopped("none")
+        for checkpoint in run.checkpoints():
+            os.truncate(checkpoint / "model.safetensors", 10)
+        err = self.check_skipped(run, "model.safetensors")
+        self.assertEqual(err.count("skipping a damaged checkpoint"), 2)
+        self.assertIn("no checkpoint to resume from; starting at the beginning", err)
+
+
+class UsageTest(ResumeTest):
+    def test_another_config_is_refused(self):
+        self.copy_of_stopped("run")
+        err = self.fail_with(2, "another configuration", "--resume", "run", "optimizer.lr=0.5")
+        self.assertEqual(err.count("\n"), 1, err)
+
+    def test_a_refused_resume_leaves_the_run_as_it_was(self):
+        self.copy_of_stopped("run")
+        config = (self.folder / "run/config.yaml").read_text()
+        self.fail_with(2, "", "--resume", "run", "optimizer.lr=0.5")
+        self.assertEqual(self.run_folder("run").markers(), ["PREEMPTED"])
+        self.assertEqual((self.folder / "run/config.yaml").read_text(), config)
+        self.succeed("--resume", "run")
+        self.check_end(SHORT, "run")
+
+    def test_another_config_is_refused_before_the_first_checkpoint_too(self):
+        self.copy_of_stopped("run")
+        shutil.rmtree(self.folder / "run/checkpoints")
+        self.fail_with(2, "another configuration", "--resume", "run", "optimizer.lr=0.5")
+
+    def test_settings_that_do_not_change_the_result_may_change(self):
+        self.copy_of_stopped("run")
+        self.succeed("--resume", "run", "checkpoint.keep=1", "name=other")
+        self.assertEqual(len(self.run_folder("run").checkpoints()), 1)
+        self.check_end(SHORT, "run")
+
+    def test_a_moved_run_goes_on_where_it_is(self):
+        self.copy_of_stopped("run")
+        os.rename(self.folder / "run", self.folder / "moved")
+        self.succeed("--resume", "moved")
+        self.check_end(SHORT, "moved")
+        self.assertFalse((self.folder / "run").exists())
+
+    def test_a_finished_run_stays_finished(self):
+        self.copy_of_done("run")
+        self.succeed("--resume", "run")
+        self.check_end(SHORT, "run")
+
+    def test_no_run_to_resume(self):
+        os.mkdir(self.folder / "empty")
+        for name in ["empty", "missing"]:
+            self.fail_with(65, f"{name}: is no run directory", "--resume", name)
+        self.assertEqual(os.listdir(self.folder / "empty"), [])
+        self.assertFalse((self.folder / "missing").exists())
+
+    def contents(self, name):
+        folder = self.folder / name
+        return {str(path.relative_to(folder)): path.read_bytes()
+                for path in sorted(folder.rglob("*")) if path.is_file()}
+
+    def test_a_second_run_into_the_same_output_is_refused(self):
+        self.copy_of_done("run")
+        before = self.contents("run")
+        err = self.fail_with(2, "run: already holds a run", *settings(SHORT), "output=run")
+        self.assertIn("--overwrite", err)
+        self.assertEqual(self.contents("run"), before)
+        # A refusal for another reason loses nothing either, although the run may be overwritten.
+        self.fail_with(2, "warmup", *settings(SHORT, partition__warmup=99), "output=run",
+                       "--overwrite")
+        self.assertEqual(self.contents("run"), before)
+        self.succeed(*settings(SHORT, epochs=3), "output=run", "--overwrite")
+        self.assertEqual(self.run_folder("run").lines(), 3)
+
+    def test_overwrite_with_data_that_cannot_be_read_loses_nothing(self):
+        self.copy_of_done("run")
+        before = self.contents("run")
+        code, _, _ = self.train(*settings(SHORT, data__name="cifar10", data__root="missing"),
+                                "output=run", "--overwrite")
+        self.assertIn(code, [2, 65])
+        self.assertIn("summary.json", self.contents("run"))
+        self.assertEqual(self.contents("run")["summary.json"], before["summary.json"])
+
+    def test_overwrite_deletes_runs_only(self):
+        os.mkdir(self.folder / "thesis")
+        (self.folder / "thesis/chapter-1.tex").write_text("precious")
+        self.train(*settings(SHORT), "output=thesis", "--overwrite")
+        self.assertEqual((self.folder / "thesis/chapter-1.tex").read_text(), "precious")
+
+    def test_resume_and_overwrite_contradict(self):
+        self.copy_of_stopped("run")
+        before = self.contents("run")
+        code, _, err = self.train("--resume", "run", "--overwrite")
+        self.assertEqual(code, 2, err)
+        self.assertEqual(self.contents("run"), before)
+
+
+if __name__ == "__main__":
+    with tempfile.TemporaryDirectory(prefix="impart-train-") as shared:
+        ResumeTest.shared = pathlib.Path(shared)
+        print(f"IMPART_TEST_SEED={SEED} IMPART_KILLS={KILLS}", flush=True)
+        unittest.main()
