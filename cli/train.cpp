@@ -38,6 +38,7 @@ struct Options {
   bool overwrite = false;
   bool dry_run = false;
   bool keys = false;
+  bool markdown = false;
 };
 
 struct Names {
@@ -80,7 +81,8 @@ void print_summary(const RunConfig& config, const RunOutcome& outcome) {
 void run(const Options& options) {
   const Names names;
   if (options.keys) {
-    fmt::print("{}", help_text(make_schema(names.known())));
+    const Schema schema = make_schema(names.known());
+    fmt::print("{}", options.markdown ? markdown_table(schema) : help_text(schema));
     return;
   }
   const RunConfig config = read_config(options, names);
@@ -123,6 +125,7 @@ void add_train_command(CLI::App& app) {
                     "delete a run that is already in the output");
   command->add_flag("--dry-run", options->dry_run, "print the complete config and stop");
   command->add_flag("--keys", options->keys, "explain every key of the config and stop");
+  command->add_flag("--markdown", options->markdown, "with --keys: as the table of the docs");
   command->callback([options] { run(*options); });
 }
 

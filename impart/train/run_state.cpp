@@ -125,6 +125,20 @@ void read_tensors(const std::string& path, RunState& state) {
   }
 }
 
+/// A table of other examples or notions than the run's cannot go on.
+void check_fits(const TableSpec& found, const TableSpec& wanted, const std::string& path) {
+  const auto same_name = [](const NotionEntry& a, const NotionEntry& b) {
+    return a.name == b.name;
+  };
+  const bool same_notions = std::equal(found.notions.begin(), found.notions.end(),
+                                       wanted.notions.begin(), wanted.notions.end(), same_name);
+  if (found.examples == wanted.examples && same_notions && found.history == wanted.history) return;
+  throw ConfigError(
+      fmt::format("{}: is of other data or notions than this run; resume it with the "
+                  "importance.* settings it was started with",
+                  path));
+}
+
 }  // namespace
 
 void save_run_state(const std::string& run_folder, const RunState& state,
@@ -151,11 +165,7 @@ RunState load_run_state(const std::string& checkpoint, Placement& placement, Cla
     throw DataError(fmt::format("{}: {}", file.path(), error.what()));
   }
   ImportanceTable table = load_table(path("importance.table"));
-  if (table.spec().examples != placement.table().spec().examples) {
-    throw DataError(fmt::format("{}: is of {} examples, the data set has {}",
-                                path("importance.table"), table.spec().examples,
-                                placement.table().spec().examples));
-  }
+  check_fits(table.spec(), placement.table().spec(), path("importance.table"));
   Partition partition = read_partition(path("partition.npy"), placement.partition().workers());
   const ScoresFile scores(path("dealt_by.npy"));
   std::vector<float> dealt_by;

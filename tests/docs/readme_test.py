@@ -24,7 +24,8 @@ class ReadmeTest(unittest.TestCase):
     def test_commands_run_and_print_what_is_shown(self):
         self.assertGreaterEqual(len(blocks()), 3)
         with tempfile.TemporaryDirectory() as folder:
-            os.symlink(ROOT / "examples", pathlib.Path(folder) / "examples")
+            for name in ["examples", "presets"]:
+                os.symlink(ROOT / name, pathlib.Path(folder) / name)
             path = f"{IMPART.parent}:{os.environ['PATH']}"
             for commands, shown in blocks():
                 done = subprocess.run(["bash", "-euc", commands], cwd=folder, text=True, check=False,
@@ -32,6 +33,11 @@ class ReadmeTest(unittest.TestCase):
                 self.assertEqual(done.returncode, 0, commands + done.stderr)
                 if shown:
                     self.assertEqual(done.stdout, shown)
+
+    def test_the_table_of_keys_is_up_to_date(self):
+        table = subprocess.run([IMPART, "train", "--keys", "--markdown"], text=True, check=False,
+                               capture_output=True).stdout
+        self.assertIn(table, (ROOT / "docs" / "configuration.md").read_text())
 
     def test_links_lead_somewhere(self):
         for page in [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *(ROOT / "docs").glob("*.md")]:
