@@ -51,6 +51,9 @@ struct Names {
 RunConfig read_config(const Options& options, const Names& names) {
   std::vector<std::string> overrides = options.arguments;
   std::optional<std::string> path;
+  if (!options.resume.empty() && options.overwrite) {
+    throw ConfigError("--resume and --overwrite contradict each other");
+  }
   if (!options.resume.empty()) {
     path = options.resume + "/config.yaml";
     if (!std::filesystem::exists(*path)) {
@@ -62,7 +65,14 @@ RunConfig read_config(const Options& options, const Names& names) {
     overrides.erase(overrides.begin());
   }
   RunConfig config = load_config(path, overrides, names.known());
-  if (!options.resume.empty()) config.output = options.resume;
+  if (options.resume.empty()) return config;
+  if (config_hash(config) != config_hash(load_config(path, {}, names.known()))) {
+    throw ConfigError(
+        fmt::format("{}: was started with another configuration; a run can only be "
+                    "resumed with its own",
+                    options.resume));
+  }
+  config.output = options.resume;
   return config;
 }
 
@@ -95,11 +105,11 @@ void run(const Options& options) {
   const auto communicator = make_communicator();
   const bool is_first = communicator->rank() == 0;
   const RunOutcome outcome = run_job(*communicator, [&] {
-    if (options.overwrite && is_first) std::filesystem::remove_all(config.output);
     TrainDisplay display;
     return run_training({.config = config,
                          .config_text = to_yaml(config),
                          .config_hash = config_hash(config),
+                         .overwrite = options.overwrite,
                          .resume = !options.resume.empty(),
                          .stop_requested = [] { return stop_requested.load(); }},
                         *communicator, is_first ? display.observer() : RunObserver{});

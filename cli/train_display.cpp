@@ -1,6 +1,7 @@
 #include "cli/train_display.h"
 
 #include <algorithm>
+#include <cmath>
 #include <cstdio>
 
 #include <fmt/format.h>

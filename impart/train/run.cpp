@@ -55,13 +55,20 @@ std::string agree_on_checkpoint(const RunSpec& spec, Communicator& communicator,
 void prepare_folder(const RunSpec& spec) {
   const std::string& folder = spec.config.output;
   const bool has_run = std::filesystem::exists(folder + "/config.yaml");
-  if (has_run && !spec.resume) {
+  if (has_run && !spec.resume && !spec.overwrite) {
     throw ConfigError(
         fmt::format("{}: already holds a run; go on with it by --resume, start again by "
                     "--overwrite, or choose another output",
                     folder));
   }
   std::error_code error;
+  if (spec.overwrite && has_run) {
+    std::filesystem::remove_all(folder, error);
+  } else if (spec.overwrite && std::filesystem::exists(folder) &&
+             !std::filesystem::is_empty(folder, error)) {
+    throw ConfigError(fmt::format(
+        "{}: holds something that is not a run; --overwrite deletes only runs", folder));
+  }
   std::filesystem::create_directories(folder, error);
   if (error) throw IoError(fmt::format("{}: cannot create: {}", folder, error.message()));
   clear_status(folder);
@@ -79,30 +86,35 @@ void check_supported(const RunConfig& config) {
   if (config.store.kind != StoreConfig::Kind::kReplicated) {
     throw ConfigError("store.kind: this engine has replicated stores only");
   }
+  if (config.device == RunConfig::Device::kCuda && !torch::cuda::is_available()) {
+    throw ConfigError("device: cuda, but no CUDA device can be used; take device=cpu or auto");
+  }
 }
 
-RunOutcome train(const RunSpec& spec, Communicator& communicator, const RunObserver& observer) {
-  set_threads(spec.config, communicator);
-  ImageData data = load_data({.name = spec.config.data.name,
-                              .root = spec.config.data.root,
-                              .limit = spec.config.data.limit,
-                              .seed = spec.config.data.seed,
-                              .train_examples = spec.config.data.train_examples,
-                              .test_examples = spec.config.data.test_examples});
-  if (spec.config.workers.count > data.train.count) {
+ImageData load(const RunConfig& config) {
+  ImageData data = load_data({.name = config.data.name,
+                              .root = config.data.root,
+                              .limit = config.data.limit,
+                              .seed = config.data.seed,
+                              .train_examples = config.data.train_examples,
+                              .test_examples = config.data.test_examples});
+  if (config.workers.count > data.train.count) {
     throw ConfigError(
         fmt::format("workers.count: there are {} workers, but only {} training examples",
-                    spec.config.workers.count, data.train.count));
+                    config.workers.count, data.train.count));
   }
+  return data;
+}
+
+RunOutcome train(const RunSpec& spec, Communicator& communicator, const RunObserver& observer,
+                 ImageData data) {
   Trainer trainer(spec, communicator, observer, std::move(data));
-  if (spec.resume) {
-    const std::string checkpoint = agree_on_checkpoint(spec, communicator, observer);
-    if (!checkpoint.empty()) {
-      trainer.restore(checkpoint);
-      if (communicator.rank() == 0 && observer.note) observer.note("resuming from " + checkpoint);
-    } else if (communicator.rank() == 0 && observer.note) {
-      observer.note("no checkpoint to resume from; starting at the beginning");
-    }
+  if (!spec.resume) return trainer.run();
+  const std::string checkpoint = agree_on_checkpoint(spec, communicator, observer);
+  if (!checkpoint.empty()) trainer.restore(checkpoint);
+  if (communicator.rank() == 0 && observer.note) {
+    observer.note(checkpoint.empty() ? "no checkpoint to resume from; starting at the beginning"
+                                     : "resuming from " + checkpoint);
   }
   return trainer.run();
 }
@@ -111,12 +123,15 @@ RunOutcome train(const RunSpec& spec, Communicator& communicator, const RunObser
 
 RunOutcome run_training(const RunSpec& spec, Communicator& communicator,
                         const RunObserver& observer) {
+  // Everything that can be wrong with the input is found before the run directory is touched.
   check_supported(spec.config);
+  set_threads(spec.config, communicator);
+  ImageData data = load(spec.config);
   const bool is_writer = communicator.rank() == 0;
   if (is_writer) prepare_folder(spec);
   communicator.barrier();
   try {
-    RunOutcome outcome = train(spec, communicator, observer);
+    RunOutcome outcome = train(spec, communicator, observer, std::move(data));
     if (is_writer) {
       mark_status(spec.config.output, outcome.preempted ? RunStatus::kPreempted : RunStatus::kDone,
                   "");

@@ -42,6 +42,7 @@ struct RunSpec {
   RunConfig config;         ///< valid; `output` is the run directory
   std::string config_text;  ///< the config as it goes into config.yaml
   std::string config_hash;  ///< a resumed run must have the same
+  bool overwrite = false;   ///< delete a run that is in the output already
   bool resume = false;      ///< go on from the newest whole checkpoint, or from the start
   /// Asked after every step; true: checkpoint and stop.
   std::function<bool()> stop_requested;
@@ -53,8 +54,8 @@ struct RunOutcome {
 };
 
 /// Trains a model as the config says and leaves a run directory. IoError, DataError, ConfigError;
-/// the directory then says FAILED and why.
-/// Collective: every process calls it, in the same order.
+/// if training had started, the directory then says FAILED and why. Collective: every process calls
+/// it, in the same order.
 RunOutcome run_training(const RunSpec& spec, Communicator& communicator,
                         const RunObserver& observer);
 

@@ -35,6 +35,7 @@ void for_each_running(Summary& s, Function&& f) {
   f("seconds_eval", s.seconds_eval);
   f("examples_moved", s.examples_moved);
   f("messages", s.messages);
+  f("bytes_network", s.bytes_network);
   f("best_epoch", s.best_epoch);
   f("epochs", s.epochs);
   f("examples", s.examples);
@@ -79,13 +80,16 @@ RunState parse(const json& content) {
   read_optional("final_accuracy", state.summary.final_accuracy);
   if (content.contains("change")) {
     const json& change = content.at("change");
-    state.change = PlacementChange{
-        .kind = static_cast<ScheduleEvent::Kind>(change.at(0).get<int>()),
-        .moved = change.at(1),
-        .messages = change.at(2),
-        .imbalance_cv = change.at(3).is_null() ? std::nan("") : change.at(3).get<double>(),
-        .imbalance_ks = change.at(4),
-        .class_skew = change.at(5)};
+    const auto number = [&](std::size_t at) {  // NaN is written as null
+      return change.at(at).is_null() ? std::nan("") : change.at(at).get<double>();
+    };
+    state.change =
+        PlacementChange{.kind = static_cast<ScheduleEvent::Kind>(change.at(0).get<int>()),
+                        .moved = change.at(1),
+                        .messages = change.at(2),
+                        .imbalance_cv = number(3),
+                        .imbalance_ks = number(4),
+                        .class_skew = number(5)};
   }
   return state;
 }

@@ -24,11 +24,8 @@ namespace {
 constexpr std::size_t kObserveBatch = 4096;
 
 torch::Device choose_device(const RunConfig& config) {
-  const bool has_cuda = torch::cuda::is_available();
-  if (config.device == RunConfig::Device::kCuda && !has_cuda) {
-    throw ConfigError("device: cuda, but no CUDA device can be used; take device=cpu or auto");
-  }
-  return config.device != RunConfig::Device::kCpu && has_cuda ? torch::kCUDA : torch::kCPU;
+  const bool wanted = config.device != RunConfig::Device::kCpu && torch::cuda::is_available();
+  return wanted ? torch::kCUDA : torch::kCPU;
 }
 
 std::shared_ptr<Classifier> make_model(const RunConfig& config, const ImageSet& set,
@@ -104,6 +101,7 @@ RunOutcome Trainer::run() {
       return finish(true);
     }
     finish_epoch(seconds_train);
+    if (stopping_ && position_.epoch < config_.epochs) return finish(true);
   }
   return finish(false);
 }
@@ -353,6 +351,7 @@ void Trainer::report(std::string_view phase) const {
 
 void Trainer::write_checkpoint() {
   report("checkpoint");
+  summary_.bytes_network = earlier_bytes_ + communicator_.traffic().bytes;
   RunState state{.epoch = position_.epoch,
                  .step = position_.step,
                  .total_steps = position_.total_steps,
@@ -387,6 +386,7 @@ void Trainer::restore(const std::string& checkpoint) {
   const std::uint32_t processes = summary_.processes;
   summary_ = state.summary;
   summary_.processes = processes;
+  earlier_bytes_ = summary_.bytes_network;
   summary_.seconds_total = state.seconds_total;
   change_ = std::move(state.change);
 }
@@ -394,7 +394,7 @@ void Trainer::restore(const std::string& checkpoint) {
 RunOutcome Trainer::finish(bool preempted) {
   summary_.seconds_total += seconds_since(started_);
   summary_.weights_sha256 = hash_weights(engine_.model());
-  summary_.bytes_network = communicator_.traffic().bytes;
+  summary_.bytes_network = earlier_bytes_ + communicator_.traffic().bytes;
   if (is_writer() && !preempted) write_results();
   return {.summary = summary_, .preempted = preempted};
 }

@@ -83,6 +83,7 @@ class Trainer {
   bool stopping_ = false;
   std::optional<Evaluation> last_evaluation_;
   RunSummary summary_;
+  std::uint64_t earlier_bytes_ = 0;  ///< sent before the run was resumed
   Clock::time_point started_ = Clock::now();
   Clock::time_point epoch_started_ = Clock::now();
   std::uint64_t examples_trained_ = 0;  ///< since started_

@@ -1,5 +1,8 @@
 #!/usr/bin/env python3
-"""What `impart train` says to wrong input, and what it shows: python3 bad_input_test.py path/to/impart"""
+"""What `impart train` says to wrong input, and what it shows.
+
+    python3 bad_input_test.py path/to/impart
+"""
 
 import os
 import pty
@@ -109,7 +112,8 @@ class ConfigTest(InputTest):
         cases = {
             "partition.warmup is 7, but epochs is 6": ["epochs=6", "partition.warmup=7"],
             "importance.ignore 3, partition.warmup 3": ["importance.ignore=3"],
-            "optimizer.warmup_epochs is 9, but epochs is 6": ["epochs=6", "optimizer.warmup_epochs=9"],
+            "optimizer.warmup_epochs is 9, but epochs is 6": ["epochs=6",
+                                                              "optimizer.warmup_epochs=9"],
             "workers.batch_norm: shared needs workers.sync": ["workers.batch_norm=shared",
                                                               "workers.sync=epoch"],
             "is-pair needs workers.count of 2 or more": ["exchange.strategy=is-pair",
@@ -235,7 +239,8 @@ class DisplayTest(InputTest):
         for number, line in enumerate(lines, 1):
             self.assertRegex(line, rf"^epoch +{number}/3  loss \d.*  train .* %  test .* %  .* s")
         self.assertIn("repartitioned", lines[2])
-        self.assertRegex(out, r"^best accuracy [\d.]+ % \(epoch \d\), final .*\nrun directory: run\n$")
+        self.assertRegex(out, r"^best accuracy [\d.]+ % \(epoch \d\), final .*\n"
+                         r"run directory: run\n$")
 
     def read_all(self, descriptor):
         shown = b""
@@ -258,7 +263,8 @@ class DisplayTest(InputTest):
             shown = self.read_all(main)
             self.assertEqual(process.wait(), 0)
         os.close(main)
-        self.assertRegex(shown, r"\r\x1b\[Ktrain +epoch \d/3  step \d+/63  \d+ examples/s  \d+s left")
+        self.assertRegex(shown, r"\r\x1b\[Ktrain +epoch \d/3  step \d+/63  \d+ examples/s  "
+                         r"\d+s left")
         # What stays when the line is erased is what a pipe would get.
         rows = [re.split(r"\r\x1b\[K", row)[-1].strip("\r") for row in shown.split("\n")]
         self.assertEqual([row.split("  loss")[0] for row in rows if row],

@@ -115,7 +115,9 @@ class KillTest(ResumeTest):
         started.signal(signal.SIGKILL)
         code = started.wait()
         self.assertIn(code, [0, -signal.SIGKILL], started.texts()[1])
-        return f"{kind} {f'{limit:.2f} s ' if kind == 'time' else ''}({done})" if code != 0 else None
+        if code == 0:
+            return None
+        return f"{kind} {limit:.2f} s ({done})" if kind == "time" else f"{kind} ({done})"
 
     def kill_and_compare(self, base, kills, seed):
         draw = random.Random(seed)
