@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "impart/core/ids.h"
+#include "impart/core/random.h"
 #include "impart/partition/exchanges.h"
 
 namespace impart {
@@ -17,6 +18,9 @@ namespace impart {
 /// or there are not as many scores as examples.
 std::uint64_t examples_to_give(const Partition& current, const Scores& importance,
                                const ExchangeSpec& spec);
+
+/// What a worker chooses from: the stream (seed, "exchange", epoch, worker).
+RandomStream choosing_stream(const ExchangeSpec& spec, WorkerId worker);
 
 /// What each worker gives, `count` examples per worker, in the order in which they are sent.
 using Chosen = std::vector<std::vector<ExampleId>>;

@@ -32,6 +32,11 @@ std::uint64_t examples_to_give(const Partition& current, const Scores& importanc
   return given_after(spec.earlier_exchanges + 1) - given_after(spec.earlier_exchanges);
 }
 
+RandomStream choosing_stream(const ExchangeSpec& spec, WorkerId worker) {
+  return RandomStream(
+      {.seed = spec.seed, .purpose = Purpose("exchange"), .epoch = spec.epoch, .worker = worker});
+}
+
 Partition send_along_permutations(const Partition& current, const Chosen& chosen,
                                   const ExchangeSpec& spec) {
   std::vector<WorkerId> owners(current.owners().begin(), current.owners().end());

@@ -1,6 +1,5 @@
 #include <algorithm>
 
-#include "impart/core/random.h"
 #include "impart/partition/exchange_steps.h"
 
 namespace impart {
@@ -33,10 +32,7 @@ Chosen choose_by_importance(const Parts& parts, const Scores& importance, std::u
   const double shift = -smallest_or_zero(scores);
   Chosen chosen(parts.workers());
   for (std::uint32_t worker = 0; worker < parts.workers(); ++worker) {
-    RandomStream random({.seed = spec.seed,
-                         .purpose = Purpose("exchange"),
-                         .epoch = spec.epoch,
-                         .worker = WorkerId{worker}});
+    RandomStream random = choosing_stream(spec, WorkerId{worker});
     const auto part = parts.of(WorkerId{worker});
     std::vector<Runner> race;
     race.reserve(part.size());

@@ -1,4 +1,3 @@
-#include "impart/core/random.h"
 #include "impart/partition/exchange_steps.h"
 
 namespace impart {
@@ -6,10 +5,7 @@ namespace impart {
 Chosen choose_uniformly(const Parts& parts, std::uint64_t count, const ExchangeSpec& spec) {
   Chosen chosen(parts.workers());
   for (std::uint32_t worker = 0; worker < parts.workers(); ++worker) {
-    RandomStream random({.seed = spec.seed,
-                         .purpose = Purpose("exchange"),
-                         .epoch = spec.epoch,
-                         .worker = WorkerId{worker}});
+    RandomStream random = choosing_stream(spec, WorkerId{worker});
     const auto part = parts.of(WorkerId{worker});
     std::vector<ExampleId> pool(part.begin(), part.end());
     for (std::uint64_t slot = 0; slot < count; ++slot) {
