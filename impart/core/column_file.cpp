@@ -54,7 +54,7 @@ std::vector<std::uint32_t> narrow(const InputFile& file, const NpyArray& array) 
       throw DataError(fmt::format("{}: element {} is {}, not between 0 and 4294967295", file.path(),
                                   i, +value));
     }
-    narrowed[i] = static_cast<std::uint32_t>(value);
+    narrowed[i] = static_cast<std::uint32_t>(static_cast<std::make_unsigned_t<T>>(value));
   }
   return narrowed;
 }

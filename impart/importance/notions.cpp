@@ -89,6 +89,7 @@ double truth(const ExampleStatistics& example) {
 
 std::vector<NotionEntry> notions_named(const std::vector<std::string_view>& names) {
   std::vector<NotionEntry> entries;
+  entries.reserve(names.size());
   for (const std::string_view name : names) entries.push_back(find_entry(kNotions, "notion", name));
   return entries;
 }

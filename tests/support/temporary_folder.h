@@ -30,7 +30,7 @@ class TemporaryFolder {
 
   /// Writes a file and returns its path.
   std::string write(std::string_view name, std::string_view content) const {
-    const std::string path = *this / name;
+    std::string path = *this / name;
     std::filesystem::create_directories(std::filesystem::path(path).parent_path());
     std::ofstream(path, std::ios::binary) << content;
     return path;
