@@ -1,0 +1,48 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+#include "impart/core/ids.h"
+#include "impart/partition/move_plan.h"
+#include "impart/partition/partition.h"
+#include "impart/store/ledger.h"
+
+namespace impart {
+
+/// Where the bytes of the examples of a process's workers live. It follows the partition: settle()
+/// brings it to a first partition, moves bring it to the next one.
+///
+/// read() and holds() may be called by several threads at a time, also while moves are under way;
+/// all else by the thread that uses the communicator.
+class Store {
+ public:
+  virtual ~Store() = default;
+
+  /// Brings the store to this partition from whatever there is: nothing, the parts of an earlier
+  /// run of the same data set, the remains of an interrupted exchange. Afterwards every worker
+  /// holds exactly its part. Collective: every process calls it, in the same order.
+  virtual void settle(const Partition& partition) = 0;
+
+  /// Starts to carry out a plan and returns. No other moves may be under way.
+  /// Collective: every process calls it, in the same order.
+  virtual void start_moves(const MovePlan& plan) = 0;
+  /// Moves on what can move without waiting; true when nothing is under way any more. Call it now
+  /// and then while computing: bytes travel only inside.
+  virtual bool advance_moves() = 0;
+  /// Returns when this process has sent and received all and knows that it may forget what it sent.
+  void finish_moves();
+
+  /// Whether the example can be read here now. An example that moves here is held once it has
+  /// arrived whole.
+  virtual bool holds(ExampleId id) const = 0;
+  /// The payload of an example that a hosted worker owns, or is about to give away, at the cost of
+  /// that worker. Error if it is not here, DataError if its bytes are damaged.
+  virtual void read(ExampleId id, WorkerId worker, std::vector<std::byte>& payload) = 0;
+
+  /// What the hosted workers' storage has cost since the last call, in the order of workers.
+  virtual std::vector<StorageCost> take_costs() = 0;
+};
+
+}  // namespace impart
