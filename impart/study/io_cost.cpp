@@ -73,34 +73,6 @@ std::vector<double> shares_of_misses(const RunConfig& config, const IoSpec& spec
   return misses;
 }
 
-struct EpochFacts {
-  const EventMoves* moves = nullptr;  ///< nothing if the partition stays
-  bool is_first = false;
-  double share_of_misses = 1;
-};
-
-IoCost cost_of_epoch(const EpochFacts& facts, const IoSpec& spec) {
-  const auto examples = static_cast<double>(spec.examples);
-  const double all = examples * spec.payload_bytes;
-  IoCost cost;
-  if (facts.moves != nullptr) {
-    cost.examples_moved = facts.moves->moved;
-    cost.flows = facts.moves->flows;
-    cost.importance_pass = facts.moves->importance_pass ? examples : 0;
-  }
-  const double moved = cost.examples_moved;
-  const double read = all + cost.importance_pass * spec.payload_bytes;
-  cost.network_bytes = moved * (spec.payload_bytes + kFrameBytes);
-  cost.replicated_source_bytes = read * facts.share_of_misses;
-  cost.local_read_bytes = read + moved * spec.payload_bytes;
-  cost.local_written_bytes = moved * (spec.payload_bytes + 2 * kJournalBytes);
-  if (facts.is_first) {
-    cost.partitioned_source_bytes = all;
-    cost.local_written_bytes += all + examples * kJournalBytes;
-  }
-  return cost;
-}
-
 void add(IoCost& sum, const IoCost& cost) {
   for (const IoQuantity& quantity : kIoQuantities) sum.*quantity.value += cost.*quantity.value;
 }
@@ -126,6 +98,24 @@ double largest_share(const RunConfig& config, const std::vector<EventMoves>& eve
 
 }  // namespace
 
+IoCost epoch_cost(const EpochFacts& facts) {
+  const double payload = facts.payload_bytes;
+  const double all = facts.examples * payload;
+  const double read = facts.importance_pass ? 2 * all : all;
+  IoCost cost{.examples_moved = facts.moved,
+              .flows = facts.flows,
+              .importance_pass = facts.importance_pass ? facts.examples : 0,
+              .network_bytes = facts.moved * (payload + kFrameBytes),
+              .replicated_source_bytes = read * facts.share_of_misses,
+              .local_read_bytes = read + facts.moved * payload,
+              .local_written_bytes = facts.moved * (payload + 2 * kJournalBytes)};
+  if (facts.is_first) {
+    cost.partitioned_source_bytes = all;
+    cost.local_written_bytes += all + facts.examples * kJournalBytes;
+  }
+  return cost;
+}
+
 StrategyCost predict_io(const RunConfig& config, const IoSpec& spec, const Progress& progress) {
   check(config, spec);
   const auto schedule = make_schedule(schedule_spec(with_synthetic_importance(config)));
@@ -137,12 +127,18 @@ StrategyCost predict_io(const RunConfig& config, const IoSpec& spec, const Progr
   double peak = 0;
   auto moves = simulated.events.begin();
   for (std::uint32_t epoch = 0; epoch < config.epochs; ++epoch) {
-    EpochFacts facts{.is_first = epoch == 0, .share_of_misses = misses[epoch]};
+    EpochFacts facts{.is_first = epoch == 0,
+                     .examples = static_cast<double>(spec.examples),
+                     .payload_bytes = spec.payload_bytes,
+                     .share_of_misses = misses[epoch]};
     if (moves != simulated.events.end() && moves->event.epoch == epoch) {
       peak = std::max(peak, moves->peak);
-      facts.moves = &*moves++;
+      facts.moved = moves->moved;
+      facts.flows = moves->flows;
+      facts.importance_pass = moves->importance_pass;
+      ++moves;
     }
-    const IoCost of_epoch = cost_of_epoch(facts, spec);
+    const IoCost of_epoch = epoch_cost(facts);
     if (epoch == 0) cost.first = of_epoch;
     add(cost.run, of_epoch);
   }

@@ -53,6 +53,18 @@ inline constexpr IoQuantity kIoQuantities[] = {
     {"local_written_bytes", &IoCost::local_written_bytes, true},
 };
 
+/// What happens in one epoch.
+struct EpochFacts {
+  bool is_first = false;
+  double moved = 0;  ///< examples that change their worker before it
+  double flows = 0;
+  bool importance_pass = false;
+  double examples = 0;         ///< of the data set
+  double payload_bytes = 0;    ///< mean of an example
+  double share_of_misses = 1;  ///< of the reads in a replicated store: what no cache answers
+};
+IoCost epoch_cost(const EpochFacts& facts);
+
 struct IoSpec {
   std::uint64_t examples = 0;
   double payload_bytes = 0;       ///< mean size of an example as it is stored
