@@ -1,0 +1,195 @@
+// impart io: what strategies would cost in disk, network and storage, and what runs did cost.
+
+#include <algorithm>
+#include <filesystem>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include <fmt/format.h>
+
+#include "cli/commands.h"
+#include "cli/io_output.h"
+#include "cli/progress_line.h"
+#include "impart/core/error.h"
+#include "impart/study/config_file.h"
+
+namespace impart::cli {
+namespace {
+
+/// About 5 s for all strategies together.
+constexpr std::uint64_t kWork = 60'000'000;
+
+struct Options {
+  std::vector<std::string> arguments;  ///< run directories, or a config file and overrides
+  std::optional<std::uint64_t> examples, payload, seed;
+  std::optional<std::uint32_t> workers, epochs, warmup, batch;
+  std::vector<std::uint32_t> intervals;
+  std::vector<double> fractions;
+  std::vector<std::string> strategies;
+  IoSpec spec;
+  std::uint64_t parameters = 0;
+  bool csv = false;
+  bool json = false;
+  bool raw_bytes = false;
+
+  IoOutput output() const {
+    return {.format = csv    ? IoFormat::kCsv
+                      : json ? IoFormat::kJson
+                             : IoFormat::kTable,
+            .raw_bytes = raw_bytes};
+  }
+};
+
+RunConfig read_base(const Options& options) {
+  std::vector<std::string> overrides = options.arguments;
+  std::optional<std::string> path;
+  if (!overrides.empty() && overrides.front().find('=') == std::string::npos) {
+    path = overrides.front();
+    overrides.erase(overrides.begin());
+  }
+  RunConfig config = load_config(path, overrides, {});
+  const auto set = [](auto& value, const auto& option) {
+    if (option) value = *option;
+  };
+  set(config.seed, options.seed);
+  set(config.workers.count, options.workers);
+  set(config.workers.batch, options.batch);
+  set(config.epochs, options.epochs);
+  set(config.partition.warmup, options.warmup);
+  return config;
+}
+
+std::uint64_t count_examples(const Options& options, const RunConfig& config) {
+  if (options.examples) return *options.examples;
+  if (config.data.limit > 0 && !options.arguments.empty()) return config.data.limit;
+  throw ConfigError("how many examples are there? give --examples");
+}
+
+std::uint64_t payload_bytes(const Options& options) {
+  if (options.payload) return *options.payload;
+  throw ConfigError("how many bytes has an example, as it is stored? give --payload");
+}
+
+void predict(const Options& options) {
+  IoPrediction prediction{.spec = options.spec,
+                          .base = read_base(options),
+                          .parameters = options.parameters,
+                          .rows = {}};
+  prediction.spec.examples = count_examples(options, prediction.base);
+  prediction.spec.payload_bytes = static_cast<double>(payload_bytes(options));
+  IoStrategiesSpec spec{.base = prediction.base};
+  if (!options.intervals.empty()) spec.intervals = options.intervals;
+  if (!options.fractions.empty()) spec.fractions = options.fractions;
+  std::vector<std::string> names = options.strategies;
+  if (names.empty()) {
+    names = usual_io_strategies(spec);
+    if (!options.arguments.empty()) names.insert(names.begin(), "config");
+  }
+  const std::vector<IoStrategy> strategies = make_io_strategies(names, spec);
+  prediction.spec.work = kWork / strategies.size();
+  {
+    ProgressLine line;
+    for (const IoStrategy& strategy : strategies) {
+      const Progress progress = line.phase(fmt::format("simulating {}", strategy.name));
+      prediction.rows.push_back({strategy, predict_io(strategy.config, prediction.spec, progress)});
+    }
+  }
+  print_prediction(prediction, options.output());
+}
+
+void compare(const Options& options) {
+  DataSizes sizes{.examples = options.examples};
+  if (options.payload) sizes.payload_bytes = static_cast<double>(*options.payload);
+  std::vector<RunIo> runs;
+  for (const std::string& folder : options.arguments) {
+    if (!std::filesystem::is_directory(folder)) {
+      throw ConfigError(
+          fmt::format("{}: is no run directory; runs cannot be mixed with a config", folder));
+    }
+    runs.push_back(compare_run_io(folder, sizes));
+  }
+  print_comparisons(runs, options.output());
+}
+
+void run(const Options& options) {
+  const bool has_runs =
+      std::any_of(options.arguments.begin(), options.arguments.end(),
+                  [](const std::string& path) { return std::filesystem::is_directory(path); });
+  has_runs ? compare(options) : predict(options);
+}
+
+void add_size_options(CLI::App& command, Options& options) {
+  const CLI::AsSizeValue as_bytes(/*kb_is_1000=*/false);
+  command.add_option("--examples", options.examples, "examples of the data set");
+  command
+      .add_option("--payload", options.payload, "mean bytes of an example as stored: 3072, 110KB")
+      ->transform(as_bytes);
+  command.add_option("--workers", options.workers, "how many workers there are");
+  command
+      .add_option("--processes", options.spec.processes,
+                  "that workers are spread over; 0: one for each")
+      ->capture_default_str();
+  command.add_option("--epochs", options.epochs, "length of the run");
+  command
+      .add_option("--cache", options.spec.cache_bytes,
+                  "bytes that each process of a replicated store caches: 512MB")
+      ->transform(as_bytes)
+      ->capture_default_str();
+  command.add_option("--classes", options.spec.classes, "of examples, for class-stripes")
+      ->capture_default_str();
+  command.add_option("--parameters", options.parameters,
+                     "of the model: shows the traffic of gradients, too");
+  command.add_option("--batch", options.batch, "examples per worker and step, for --parameters");
+}
+
+void add_strategy_options(CLI::App& command, Options& options) {
+  command
+      .add_option("--strategy", options.strategies,
+                  "a,b,c of: vanilla, local, heuristics, sticky-heuristics, exchanges, config; "
+                  "with @: stripes@7, partial@0.2")
+      ->delimiter(',');
+  command.add_option("--warmup", options.warmup, "random epochs before the first heuristic");
+  command
+      .add_option("--interval", options.intervals,
+                  "epochs between repartitionings: 5,10,30 if left out")
+      ->delimiter(',');
+  command
+      .add_option("--fraction", options.fractions,
+                  "share of its part a worker exchanges: 0.1,0.3 if left out")
+      ->delimiter(',');
+  command
+      .add_option("--drift", options.spec.drift,
+                  "of the importance: 0 ranks never change, 1 new in every epoch")
+      ->capture_default_str();
+  command.add_option("--seed", options.seed, "for random choices");
+}
+
+}  // namespace
+
+void add_io_command(CLI::App& app) {
+  auto* command =
+      app.add_subcommand("io", "What strategies cost in disk, network, messages and storage");
+  command->footer(
+      "Examples:\n"
+      "  impart io --examples 50000 --payload 3072 --workers 4 --epochs 100\n"
+      "  impart io --examples 1281167 --payload 110KB --workers 64 --cache 8GB "
+      "--strategy vanilla,local,sticky-stripes,partial@0.1\n"
+      "  impart io run.yaml partition.interval=10 --examples 50000 --payload 3072 --csv\n"
+      "  impart io runs/a runs/b        predicted next to measured\n"
+      "The real schedule, heuristics and exchanges decide over synthetic importance: a fixed "
+      "log-normal level for each example, and noise that is partly renewed in every epoch "
+      "(--drift).");
+  auto options = std::make_shared<Options>();
+  command->add_option("CONFIG|RUN", options->arguments,
+                      "run directories; or a YAML file and key=value, as for train");
+  add_size_options(*command, *options);
+  add_strategy_options(*command, *options);
+  auto* csv = command->add_flag("--csv", options->csv, "print CSV, bytes as numbers");
+  command->add_flag("--json", options->json, "print JSON")->excludes(csv);
+  command->add_flag("--bytes", options->raw_bytes, "print bytes as numbers, without units");
+  command->callback([options] { run(*options); });
+}
+
+}  // namespace impart::cli
