@@ -40,6 +40,13 @@ std::string encoding_of(PayloadKind kind, const ExampleSet& set) {
   return fmt::format("ndarray:uint8:{},{},{}", set.channels, set.height, set.width);
 }
 
+void make_empty_folder(const std::string& path) {
+  std::error_code error;
+  fs::remove_all(path, error);
+  if (!error) fs::create_directory(path, error);
+  if (error) throw IoError(fmt::format("{}: cannot create: {}", path, error.message()));
+}
+
 /// Reads payloads one after the other, and says how far it has come over both sets.
 class PayloadReader {
  public:
@@ -66,9 +73,7 @@ class PayloadReader {
 class SetPacker {
  public:
   SetPacker(const ExampleSet& set, std::string folder, const MdsPackSpec& spec)
-      : set_(set), raw_(is_raw(set)), folder_(std::move(folder)), spec_(spec) {
-    fs::create_directory(folder_);
-  }
+      : set_(set), raw_(is_raw(set)), folder_(std::move(folder)), spec_(spec) {}
 
   /// All but the index.
   void pack(PayloadReader& reader) {
@@ -94,8 +99,7 @@ class SetPacker {
  private:
   /// A writer for the columns; what an earlier one wrote is overwritten or removed.
   void restart() {
-    fs::remove_all(folder_);
-    fs::create_directory(folder_);
+    make_empty_folder(folder_);
     writer_.emplace(folder_, MdsConfig{.columns = columns_,
                                        .compression = spec_.compression,
                                        .hashes = spec_.hashes,
