@@ -38,8 +38,8 @@ class ImageDecoder {
 /// payloads is in memory on every process: 8 to 24 bytes per example, and file names if each
 /// example is a file.
 struct ExampleSet {
-  std::shared_ptr<const PayloadSource> payloads;
-  std::shared_ptr<const ImageDecoder> decoder;
+  std::shared_ptr<const PayloadSource> payloads = {};
+  std::shared_ptr<const ImageDecoder> decoder = {};
   std::uint32_t channels = 0, height = 0, width = 0;  ///< of decoded images
   std::uint32_t classes = 0;
   std::vector<std::uint32_t> labels = {};  ///< numbers below `classes`, one per example

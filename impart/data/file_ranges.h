@@ -41,8 +41,8 @@ struct FileRange {
 
 struct FileRangesSpec {
   FileNames files;
-  std::vector<FileRange> ranges;   ///< one per example
-  std::uint32_t open_files = 256;  ///< that are kept open at most, besides those being read
+  std::vector<FileRange> ranges = {};  ///< one per example
+  std::uint32_t open_files = 256;      ///< that are kept open at most, besides those being read
 };
 
 /// Payloads that are pieces of files. A read opens the file unless it is one of the last used ones,

@@ -3,6 +3,7 @@
 #include <memory>
 #include <string>
 
+#include "impart/data/example_set.h"
 #include "impart/data/image_set.h"
 #include "impart/data/payload_source.h"
 
@@ -12,5 +13,8 @@ namespace impart {
 /// the number of the example: "{place}, image 17".
 std::shared_ptr<const PayloadSource> make_memory_source(std::shared_ptr<const ImageSet> set,
                                                         std::string place);
+
+/// A loaded set as an opened one; its pixels stay in memory.
+ExampleSet view_in_memory(ImageSet set, std::string place);
 
 }  // namespace impart
