@@ -48,6 +48,7 @@ int run(int argc, char** argv) {
   impart::cli::add_train_command(app);
   impart::cli::add_partition_command(app);
   impart::cli::add_schedule_command(app);
+  impart::cli::add_data_command(app);
   impart::cli::add_list_command(app);
   check_command(app, argc, argv);
   try {
