@@ -7,6 +7,7 @@
 #include <fmt/format.h>
 
 #include "cli/commands.h"
+#include "cli/data_fetch.h"
 #include "cli/engine_commands.h"
 #include "impart/core/error.h"
 #include "impart/data/mds_dataset.h"
@@ -106,6 +107,7 @@ void add_data_command(CLI::App& app) {
   add_data_info(*command);
   add_data_pack(*command);
   add_data_verify(*command);
+  add_data_fetch(*command);
 }
 
 }  // namespace impart::cli

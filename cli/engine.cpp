@@ -8,9 +8,8 @@
 #include <string>
 #include <string_view>
 
-#include <unistd.h>
-
 #include <fmt/format.h>
+#include <unistd.h>
 
 #include "cli/engine_commands.h"
 #include "impart/core/error.h"
@@ -24,9 +23,9 @@ bool needs_engine(int argc, char** argv) {
   const std::string_view command = argv[1];
   const std::string_view argument = argc > 2 ? argv[2] : "";
   const bool is_here = argument == "notions" || argument == "heuristics" || argument == "exchanges";
-  const bool is_engines = std::any_of(
-      std::begin(kEngineCommands), std::end(kEngineCommands),
-      [&](const EngineCommand& row) { return row.name == command; });
+  const bool is_engines =
+      std::any_of(std::begin(kEngineCommands), std::end(kEngineCommands),
+                  [&](const EngineCommand& row) { return row.name == command; });
   return is_engines || (command == "list" && !is_here);
 }
 

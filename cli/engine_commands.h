@@ -5,7 +5,6 @@
 
 #include <CLI/CLI.hpp>
 
-
 namespace impart::cli {
 
 /// A command that `impart` hands over to `impart-engine`, the program beside it that links the

@@ -170,8 +170,7 @@ void add_strategy_options(CLI::App& command, Options& options) {
 }  // namespace
 
 void add_io_command(CLI::App& app) {
-  auto* command =
-      add_engine_command(app, "io");
+  auto* command = add_engine_command(app, "io");
   command->footer(
       "Examples:\n"
       "  impart io --examples 50000 --payload 3072 --workers 4 --epochs 100\n"
