@@ -24,7 +24,8 @@ TEST(MdsArray, TakesTypeAndShapeFromTheEncodingOrTheValue) {
   EXPECT_EQ(fixed.shape, (Shape{2, 3}));
   EXPECT_EQ(as_string(fixed.elements), elements);
   // Two axes, extents of one byte.
-  const MdsArray shaped = view("ndarray:uint8", "\x08\x02\x03" + elements);
+  const std::string shaped_value = "\x08\x02\x03" + elements;
+  const MdsArray shaped = view("ndarray:uint8", shaped_value);
   EXPECT_EQ(shaped.shape, (Shape{2, 3}));
   EXPECT_EQ(as_string(shaped.elements), elements);
   // float32; one axis, extents of two bytes.

@@ -197,7 +197,7 @@ TEST(MdsSource, RefusesOffsetsThatCannotBe) {
   std::memcpy(&third, sound.data() + 12, 4);
   EXPECT_TRUE(contains(complain(0, samples + 1), "byte 0: says it has"));
   EXPECT_TRUE(contains(complain(4, 5), "byte 4: its first sample starts at byte 5, within"));
-  EXPECT_TRUE(contains(complain(12, 0xFFFFFFFF), "sample 1 goes from byte"));
+  EXPECT_TRUE(contains(complain(12, 0xFFFFFFFF), "sample 2 goes from byte 4294967295 to"));
   EXPECT_TRUE(contains(complain(8, third - 3), "sample 1 goes from byte"));
   EXPECT_TRUE(contains(complain(4 + 4 * samples, 0xFFFFFF), "its last sample ends at byte"));
 }
