@@ -20,7 +20,7 @@ namespace impart::cli {
 namespace {
 
 /// About 5 s for all strategies together.
-constexpr std::uint64_t kWork = 60'000'000;
+constexpr std::uint64_t kWork = 40'000'000;
 
 struct Options {
   std::vector<std::string> arguments;  ///< run directories, or a config file and overrides
@@ -73,6 +73,18 @@ std::uint64_t payload_bytes(const Options& options) {
   throw ConfigError("how many bytes has an example, as it is stored? give --payload");
 }
 
+void simulate(const std::vector<IoStrategy>& strategies, IoPrediction& prediction) {
+  prediction.spec.work = kWork / strategies.size();
+  ProgressLine line;
+  const Progress all = line.phase("simulating the strategies");
+  for (const IoStrategy& strategy : strategies) {
+    const auto progress = [&](std::uint64_t done, std::uint64_t total) {
+      all(prediction.rows.size() * total + done, strategies.size() * total);
+    };
+    prediction.rows.push_back({strategy, predict_io(strategy.config, prediction.spec, progress)});
+  }
+}
+
 void predict(const Options& options) {
   IoPrediction prediction{.spec = options.spec,
                           .base = read_base(options),
@@ -89,14 +101,7 @@ void predict(const Options& options) {
     if (!options.arguments.empty()) names.insert(names.begin(), "config");
   }
   const std::vector<IoStrategy> strategies = make_io_strategies(names, spec);
-  prediction.spec.work = kWork / strategies.size();
-  {
-    ProgressLine line;
-    for (const IoStrategy& strategy : strategies) {
-      const Progress progress = line.phase(fmt::format("simulating {}", strategy.name));
-      prediction.rows.push_back({strategy, predict_io(strategy.config, prediction.spec, progress)});
-    }
-  }
+  simulate(strategies, prediction);
   print_prediction(prediction, options.output());
 }
 
@@ -106,8 +111,8 @@ void compare(const Options& options) {
   std::vector<RunIo> runs;
   for (const std::string& folder : options.arguments) {
     if (!std::filesystem::is_directory(folder)) {
-      throw ConfigError(
-          fmt::format("{}: is no run directory; runs cannot be mixed with a config", folder));
+      throw ConfigError(fmt::format(
+          "{}: not a run directory; run directories cannot be mixed with a config", folder));
     }
     runs.push_back(compare_run_io(folder, sizes));
   }
@@ -127,12 +132,13 @@ void add_size_options(CLI::App& command, Options& options) {
   command
       .add_option("--payload", options.payload, "mean bytes of an example as stored: 3072, 110KB")
       ->transform(as_bytes);
-  command.add_option("--workers", options.workers, "how many workers there are");
+  command.add_option("--workers", options.workers, "how many workers there are")
+      ->check(CLI::PositiveNumber);
   command
       .add_option("--processes", options.spec.processes,
                   "that workers are spread over; 0: one for each")
       ->capture_default_str();
-  command.add_option("--epochs", options.epochs, "length of the run");
+  command.add_option("--epochs", options.epochs, "length of the run")->check(CLI::PositiveNumber);
   command
       .add_option("--cache", options.spec.cache_bytes,
                   "bytes that each process of a replicated store caches: 512MB")
@@ -142,7 +148,8 @@ void add_size_options(CLI::App& command, Options& options) {
       ->capture_default_str();
   command.add_option("--parameters", options.parameters,
                      "of the model: shows the traffic of gradients, too");
-  command.add_option("--batch", options.batch, "examples per worker and step, for --parameters");
+  command.add_option("--batch", options.batch, "examples per worker and step, for --parameters")
+      ->check(CLI::PositiveNumber);
 }
 
 void add_strategy_options(CLI::App& command, Options& options) {

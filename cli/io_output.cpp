@@ -55,44 +55,43 @@ std::string disk_table(const IoPrediction& prediction, bool raw) {
   return table.text();
 }
 
+/// How the simulation was made shorter than the run, if it was.
+void print_shortcuts(const IoPrediction& prediction) {
+  const auto& rows = prediction.rows;
+  const auto shortened = std::find_if(rows.begin(), rows.end(), [](const auto& row) {
+    return row.cost.events_simulated < row.cost.events;
+  });
+  if (shortened != rows.end()) {
+    fmt::print(
+        "To save time, fewer events were simulated; the others are taken as their mean ({}: {} of "
+        "{}).\n",
+        shortened->strategy.name, shortened->cost.events_simulated, shortened->cost.events);
+  }
+  const auto smallest =
+      std::min_element(rows.begin(), rows.end(), [](const auto& a, const auto& b) {
+        return a.cost.examples_simulated < b.cost.examples_simulated;
+      });
+  if (smallest->cost.examples_simulated < prediction.spec.examples) {
+    fmt::print(
+        "To save time, smaller data sets stood for the real one ({}: {} examples); flows are "
+        "theirs.\n",
+        smallest->strategy.name, smallest->cost.examples_simulated);
+  }
+}
+
 void print_notes(const IoPrediction& prediction, bool raw) {
-  const IoSpec& spec = prediction.spec;
   const IoCost& first = prediction.rows.front().cost.first;
   fmt::print(
       "First epoch, all strategies: {} from the source; local directories write {} and read {}.\n",
       bytes_text(first.partitioned_source_bytes, raw), bytes_text(first.local_written_bytes, raw),
       bytes_text(first.local_read_bytes, raw));
   if (prediction.parameters > 0) {
-    fmt::print(
-        "Gradients of {} parameters, batch {}: {} per epoch on the network.\n",
-        prediction.parameters, prediction.base.workers.batch,
-        bytes_text(gradient_bytes_per_epoch(prediction.base, spec.examples, prediction.parameters),
-                   raw));
+    const double bytes =
+        gradient_bytes_per_epoch(prediction.base, prediction.spec.examples, prediction.parameters);
+    fmt::print("Gradients of {} parameters, batch {}: {} per epoch on the network.\n",
+               prediction.parameters, prediction.base.workers.batch, bytes_text(bytes, raw));
   }
-  const auto is_shortened = [&](const IoPrediction::Row& row) {
-    return row.cost.events_simulated < row.cost.events;
-  };
-  const auto shortened =
-      std::count_if(prediction.rows.begin(), prediction.rows.end(), is_shortened);
-  if (shortened > 0) {
-    const auto first_one =
-        std::find_if(prediction.rows.begin(), prediction.rows.end(), is_shortened);
-    fmt::print(
-        "To save time, {} strategies were simulated for fewer events, the rest taken as their mean "
-        "({}: {} of {}).\n",
-        shortened, first_one->strategy.name, first_one->cost.events_simulated,
-        first_one->cost.events);
-  }
-  const auto smallest = std::min_element(
-      prediction.rows.begin(), prediction.rows.end(), [](const auto& a, const auto& b) {
-        return a.cost.examples_simulated < b.cost.examples_simulated;
-      });
-  if (smallest->cost.examples_simulated < spec.examples) {
-    fmt::print(
-        "To save time, smaller data sets stood for the real one ({}: {} examples); flows are "
-        "theirs.\n",
-        smallest->strategy.name, smallest->cost.examples_simulated);
-  }
+  print_shortcuts(prediction);
 }
 
 void print_tables(const IoPrediction& prediction, bool raw) {
@@ -176,6 +175,15 @@ std::string deviation_text(double deviation) {
                                : fmt::format("{:+.2f} %{}", 100 * deviation, mark);
 }
 
+std::string peak_text(const RunIo& run) {
+  std::string text = fmt::format("peak stored: {} examples", run.peak_stored);
+  if (!run.peak_bound) return text;
+  if (run.peak_stored > *run.peak_bound) {
+    return text + fmt::format(", but only {} allowed !", *run.peak_bound);
+  }
+  return text + fmt::format(", at most {} allowed", *run.peak_bound);
+}
+
 void print_run(const RunIo& run, bool raw) {
   fmt::print("{}: {}, {} epochs\n", run.folder, run.store, run.epochs);
   if (!run.comparisons.empty()) {
@@ -190,13 +198,7 @@ void print_run(const RunIo& run, bool raw) {
     }
     fmt::print("{}", table.text());
   }
-  if (run.peak_stored > 0) {
-    fmt::print("peak stored: {} examples{}\n", run.peak_stored,
-               !run.peak_bound ? ""
-               : run.peak_stored <= *run.peak_bound
-                   ? fmt::format(", at most {} allowed", *run.peak_bound)
-                   : fmt::format(", but only {} allowed !", *run.peak_bound));
-  }
+  if (run.peak_stored > 0) fmt::print("{}\n", peak_text(run));
   for (const std::string& note : run.notes) fmt::print("note: {}\n", note);
 }
 

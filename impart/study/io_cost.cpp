@@ -16,6 +16,8 @@ using Kind = ScheduleEvent::Kind;
 
 // Fewer events of a kind than this say too little about the others, ...
 constexpr std::uint64_t kFewestEvents = 5;
+// ... more than this say no more, ...
+constexpr std::uint64_t kMostEvents = 2000;
 // ... and so do parts that are smaller than this.
 constexpr std::uint64_t kSmallestPart = 64;
 // Shares of hits hardly depend on the size of data set and cache, only on their ratio.
@@ -37,7 +39,7 @@ void check(const RunConfig& config, const IoSpec& spec) {
 MoveSimulationSpec simulation_spec(const RunConfig& config, const IoSpec& spec,
                                    std::uint64_t events) {
   const std::uint64_t affordable = spec.work / std::max<std::uint64_t>(1, spec.examples);
-  const std::uint64_t most_events = std::max(kFewestEvents, affordable);
+  const std::uint64_t most_events = std::clamp(affordable, kFewestEvents, kMostEvents);
   const std::uint64_t simulated_events = std::max<std::uint64_t>(1, std::min(events, most_events));
   const std::uint64_t examples =
       std::max(spec.work / simulated_events, kSmallestPart * config.workers.count);
@@ -146,8 +148,11 @@ StrategyCost predict_io(const RunConfig& config, const IoSpec& spec, const Progr
   cost.expected_moved = expected_moves(config, spec.examples);
   const double share = largest_share(config, simulated.events);
   const auto part = static_cast<double>(ceil_div(spec.examples, config.workers.count));
-  cost.peak_stored = static_cast<std::uint64_t>(std::llround(peak));
   cost.peak_bound = static_cast<std::uint64_t>(std::ceil((1 + share) * part - 1e-9));
+  cost.peak_stored = static_cast<std::uint64_t>(std::llround(peak));
+  // The rounding of a small data set's parts is not that of the real one.
+  const bool is_scaled = simulation.placement.examples < spec.examples;
+  if (is_scaled) cost.peak_stored = std::min(cost.peak_stored, cost.peak_bound);
   cost.events = simulated.events.size();
   cost.events_simulated = simulated.carried_out;
   cost.examples_simulated = simulation.placement.examples;

@@ -162,7 +162,8 @@ class RunReader {
       run.notes.emplace_back("has no ledger.jsonl: nothing was measured");
       return run;
     }
-    match_epochs(read_decisions(folder_ + "/metrics.jsonl"), read_ledger(ledger), run);
+    const auto decisions = read_decisions(folder_ + "/metrics.jsonl");
+    match_epochs(decisions, read_ledger(ledger), run);
     is_partitioned() ? compare_partitioned(run) : compare_replicated(run);
     return run;
   }

@@ -10,7 +10,7 @@ namespace impart {
 
 /// Predicted and measured, summed over the epochs of a run.
 struct IoComparison {
-  std::string_view quantity;  ///< "network_bytes"
+  std::string_view quantity = {};  ///< "network_bytes"
   bool is_bytes = false;
   double predicted = 0;
   double measured = 0;
