@@ -12,7 +12,7 @@ import subprocess
 import time
 import unittest
 
-from fetch_case import CIFAR, CIFAR10, PART, FetchCase
+from fetch_case import BATCHES, CIFAR, CIFAR10, PART, FetchCase, packed
 
 DRAW = random.Random(int(os.environ.get("IMPART_TEST_SEED", "1")))
 
@@ -41,6 +41,27 @@ class FaultTest(FetchCase):
         self.assertEqual(server.ranges[-1], f"bytes={had}-")
         self.assertEqual(server.ranges[0], None)
         self.check_cifar10()
+
+    def test_a_kill_at_any_moment_loses_nothing(self):
+        files = {name: DRAW.randbytes(2_000_000) for name in BATCHES}
+        archive = packed(files, "cifar")
+        self.write_sums({CIFAR: archive})
+        (self.folder / CIFAR).write_bytes(archive)
+        url = f"file://{self.folder}"
+        started = time.time()
+        self.succeed("cifar10", url)
+        usual = time.time() - started
+        for _ in range(8):
+            shutil.rmtree(self.dest)
+            with self.start("cifar10", url) as process:
+                time.sleep(DRAW.uniform(0, usual))
+                process.kill()
+            for name, data in (self.visible() if self.dest.exists() else {}).items():
+                self.assertEqual(data, files[name])
+            self.succeed("cifar10", url)
+            self.assertEqual(self.visible(), files)
+            hidden = [path.name for path in self.dest.glob(".*")]
+            self.assertEqual(hidden, [".fetched-cifar10.json"])
 
     def test_an_interrupt_keeps_the_part_and_says_so(self):
         server = self.serve(CIFAR10)

@@ -60,11 +60,20 @@ class FetchTest(FetchCase):
         arguments = self.arguments("cifar10", server.url)
         with subprocess.Popen(arguments, cwd=self.folder, stdout=subprocess.DEVNULL,
                               stderr=side) as process:
-            self.assertEqual(process.wait(), 0)
-        shown = os.read(main, 10000).decode()
-        self.assertRegex(shown, rf"fetching {CIFAR} 0\.\d of 0\.1 MB, 0\.\d MB/s, \d s left")
-        os.close(main)
-        os.close(side)
+            os.close(side)
+            shown = self.read_to_end(main)
+        self.assertEqual(process.returncode, 0)
+        self.assertRegex(shown, rf"fetching {CIFAR} 0\.\d of 0\.1 MB, 0\.\d MB/s, \d+ s left")
+
+    def read_to_end(self, descriptor):
+        shown = b""
+        with open(descriptor, "rb", buffering=0) as terminal:
+            try:
+                while data := terminal.read(1000):
+                    shown += data
+            except OSError:  # nobody has the other side open any more
+                pass
+        return shown.decode()
 
 
 if __name__ == "__main__":
