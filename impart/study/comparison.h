@@ -36,8 +36,8 @@ enum class TestKind {
 
 /// With n pairs the sign-flip test has no p below 2 / 2^n. It decides if that is this many times
 /// smaller than what the correction asks for. Then it finds normal differences that a t-test finds
-/// with probability 0.8 with 0.75 or more; closer to its limit with 0.6, beyond it never.
-inline constexpr double kSignFlipMargin = 10;
+/// with probability 0.8 with 0.75 or more; closer to the limit with down to 0.56, beyond it never.
+inline constexpr double kSignFlipMargin = 6;
 
 /// "sign-flip test", "paired t-test", "Welch's t-test", "no test".
 std::string_view name_of(TestKind test);

@@ -42,7 +42,7 @@ struct PairedComparison {
 PairedComparison compare_pairs(std::span<const double> arm, std::span<const double> baseline,
                                const PairedSpec& spec = {});
 
-/// arm[i] - baseline[i], rounded to 2^-40 of the largest value: 93.14 - 93.00 and 93.34 - 93.20 are
+/// arm[i] - baseline[i], rounded to 2^-40 of the largest value: 93.14 - 93.00 and 90.32 - 90.18 are
 /// not the same in binary, but must be a tie for tests that rank or flip differences.
 std::vector<double> paired_differences(std::span<const double> arm,
                                        std::span<const double> baseline);

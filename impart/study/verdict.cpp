@@ -98,15 +98,17 @@ class VerdictWriter {
 
   void say_about_the_one() {
     const ArmComparison& arm = *tested_.front();
-    const char* claim = arm.claim == Claim::kBetter  ? "better"
-                        : arm.claim == Claim::kWorse ? "worse"
-                                                     : "neither better nor worse";
-    const auto percent = 100 * study_.spec.paired.confidence;
-    sentences_.push_back(
-        fmt::format("{} is {} than {}: the difference is {}{} ({:g} % interval {} to {}, {}).",
-                    arm.name, claim, study_.baseline_name, number_text(arm.difference, true), unit_,
-                    percent, number_text(arm.interval->low, true),
-                    number_text(arm.interval->high, true), p_text(*arm.p)));
+    const std::string claim =
+        arm.claim == Claim::kUnclear
+            ? fmt::format("There is no evidence that {} is better or worse than {}", arm.name,
+                          study_.baseline_name)
+            : fmt::format("{} is {} than {}", arm.name,
+                          arm.claim == Claim::kBetter ? "better" : "worse", study_.baseline_name);
+    sentences_.push_back(fmt::format("{}: the difference is {}{} ({:g} % interval {} to {}, {}).",
+                                     claim, number_text(arm.difference, true), unit_,
+                                     100 * study_.spec.paired.confidence,
+                                     number_text(arm.interval->low, true),
+                                     number_text(arm.interval->high, true), p_text(*arm.p)));
   }
 
   void say_about_all() {
@@ -161,7 +163,7 @@ class VerdictWriter {
       if (!is_paired(*arm) || gain_of(*arm, study_) <= 0) continue;
       if (best == nullptr || gain_of(*arm, study_) > gain_of(*best, study_)) best = arm;
     }
-    if (best == nullptr || !best->detectable) return;
+    if (best == nullptr || !best->detectable || best->n < kFewSeeds) return;
     const auto seeds = pairs_needed(best->difference, best->paired->std, power_of(study_));
     if (!seeds || *seeds <= best->n) return;
     sentences_.push_back(fmt::format(
