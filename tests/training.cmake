@@ -63,6 +63,10 @@ set_tests_properties(train_torchvision_load PROPERTIES LABELS python)
 add_test(NAME train_learning COMMAND ${Python3_EXECUTABLE}
   ${CMAKE_CURRENT_SOURCE_DIR}/train/learning_test.py $<TARGET_FILE:impart>)
 set_tests_properties(train_learning PROPERTIES LABELS python RUN_SERIAL ON)
+add_test(NAME train_store COMMAND ${IMPART_SYSTEM_PYTHON}
+  ${CMAKE_CURRENT_SOURCE_DIR}/train/store_test.py $<TARGET_FILE:impart>)
+set_tests_properties(train_store PROPERTIES LABELS process RUN_SERIAL ON
+  ENVIRONMENT "${IMPART_MPI_ENVIRONMENT}")
 if(IMPART_MPIRUN)
   impart_script_test(train_processes process tests/train/processes_test.py $<TARGET_FILE:impart>)
   set_tests_properties(train_processes PROPERTIES ENVIRONMENT "${IMPART_MPI_ENVIRONMENT}" RUN_SERIAL ON)

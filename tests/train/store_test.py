@@ -19,11 +19,11 @@ import training
 from training import SHORT, settings, wait_until
 
 sys.path.insert(0, os.path.join(os.path.dirname(__file__), "..", "store"))
-import read_store  # noqa: E402
+from store_directory import read_store  # noqa: E402
 
 FAULTS = int(os.environ.get("IMPART_FAULTS", "4"))
 SEED = int(os.environ.get("IMPART_TEST_SEED", "1"))
-BASE = {**SHORT, "epochs": 4, "data.train_examples": 163, "partition.warmup": 1,
+BASE = {**SHORT, "epochs": 4, "data.train_examples": 163, "partition.warmup": 1, "importance.ignore": 0,
         "workers.reduce": "exact"}
 PARTS = {"store.kind": "partitioned"}
 LOCAL = {"partition.heuristic": "random", "partition.interval": 0, "partition.warmup": 0}
@@ -139,7 +139,12 @@ class FolderTest(StoreTest):
             "exchange.fraction": 0.5, "partition.interval": 0, "partition.heuristic": "random"}
 
     def owners(self):
-        return read_store.read_owners(self.folder / "parts")
+        """Who holds each example: {id: [workers]}; the reader checks every payload's hash."""
+        owners = {}
+        for worker, payloads in read_store(self.folder / "parts").items():
+            for number in payloads:
+                owners.setdefault(number, []).append(worker)
+        return owners
 
     def check_parts(self, run):
         """Every example is in the folder of the worker that owned it last, and nowhere else."""
@@ -165,10 +170,10 @@ class FolderTest(StoreTest):
 
     def test_a_damaged_part_is_read_again_from_the_data_set(self):
         first = self.finish(self.BASE, "run")
-        name = next((self.folder / "parts" / "worker-0002").glob(read_store.DATA_FILE))
-        data = bytearray(name.read_bytes())
+        payloads = self.folder / "parts" / "worker-0002" / "payloads"
+        data = bytearray(payloads.read_bytes())
         data[5000] ^= 1
-        name.write_bytes(data)
+        payloads.write_bytes(data)
         again = self.finish(self.BASE, "again")
         self.assertEqual(again.sha(), first.sha())
         self.check_parts(again)
