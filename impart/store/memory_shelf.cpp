@@ -1,12 +1,12 @@
 #include <cstring>
 #include <mutex>
 #include <shared_mutex>
-#include <unordered_map>
 #include <utility>
 
 #include <fmt/format.h>
 
 #include "impart/core/error.h"
+#include "impart/store/example_map.h"
 #include "impart/store/shelf.h"
 
 namespace impart {
@@ -22,84 +22,70 @@ class MemoryShelf final : public Shelf {
   std::vector<ExampleId> held() const override {
     std::vector<ExampleId> ids;
     ids.reserve(entries_.size());
-    for (const auto& [id, entry] : entries_) ids.push_back(id);
+    entries_.for_each([&](ExampleId id, const Entry&) { ids.push_back(id); });
     return ids;
   }
 
   std::optional<std::uint64_t> read(ExampleId id, std::vector<std::byte>& payload) override {
     const std::shared_lock lock(mutex_);
-    const auto at = entries_.find(id);
-    if (at == entries_.end()) return std::nullopt;
-    const std::byte* first = at->second.bytes.get();
-    payload.assign(first, first + at->second.size);
+    const Entry* entry = entries_.find(id);
+    if (entry == nullptr) return std::nullopt;
+    payload.assign(entry->place.bytes.get(), entry->place.bytes.get() + entry->place.size);
     return 0;
   }
 
   std::uint64_t copy(ExampleId id, std::span<std::byte> payload) override {
-    const Entry& entry = find(id)->second;
-    if (entry.size != payload.size()) throw Error(fmt::format("example {} changed", index(id)));
-    if (!payload.empty()) std::memcpy(payload.data(), entry.bytes.get(), entry.size);
-    return entry.hash;
+    const Entry* entry = entries_.find(id);
+    if (entry == nullptr || entry->place.size != payload.size()) {
+      throw Error(fmt::format("example {} is not here, or of another size", index(id)));
+    }
+    if (!payload.empty()) std::memcpy(payload.data(), entry->place.bytes.get(), payload.size());
+    return entry->hash;
   }
 
   void put(ExampleId id, std::span<const std::byte> payload, std::uint64_t hash) override {
-    Entries::node_type node = room_for(id, payload.size());
-    if (!payload.empty()) std::memcpy(node.mapped().bytes.get(), payload.data(), payload.size());
-    node.mapped().hash = hash;
+    Entry entry{room_for(payload.size()), hash};
+    if (!payload.empty()) std::memcpy(entry.place.bytes.get(), payload.data(), payload.size());
     const std::unique_lock lock(mutex_);
-    if (!entries_.insert(std::move(node)).inserted) {
+    if (!entries_.insert(id, std::move(entry))) {
       throw Error(fmt::format("example {} is here already", index(id)));
     }
   }
 
   void forget(ExampleId id) override {
-    const auto at = find(id);
-    Entries::node_type node;
-    {
-      const std::unique_lock lock(mutex_);
-      node = entries_.extract(at);
-    }
-    if (spare_bytes_ + node.mapped().size > kMostSpareBytes) return;
-    spare_bytes_ += node.mapped().size;
-    spare_.push_back(std::move(node));
+    std::unique_lock lock(mutex_);
+    std::optional<Entry> entry = entries_.extract(id);
+    lock.unlock();
+    if (!entry) throw Error(fmt::format("example {} is not here", index(id)));
+    if (spare_bytes_ + entry->place.size > kMostSpareBytes) return;
+    spare_bytes_ += entry->place.size;
+    spare_.push_back(std::move(entry->place));
   }
 
  private:
-  struct Entry {
+  struct Place {
     std::unique_ptr<std::byte[]> bytes;
     std::uint64_t size = 0;
+  };
+  struct Entry {
+    Place place;
     std::uint64_t hash = 0;
   };
-  using Entries = std::unordered_map<ExampleId, Entry>;
 
   /// Spare places go to payloads of the same size: no search, no page faults.
-  Entries::node_type room_for(ExampleId id, std::uint64_t size) {
-    Entries::node_type node;
-    if (spare_.empty()) {
-      Entries one;
-      one.emplace(id, Entry{});
-      node = one.extract(one.begin());
-    } else {
-      node = std::move(spare_.back());
+  Place room_for(std::uint64_t size) {
+    Place place;
+    if (!spare_.empty()) {
+      place = std::move(spare_.back());
       spare_.pop_back();
-      spare_bytes_ -= node.mapped().size;
-      node.key() = id;
+      spare_bytes_ -= place.size;
     }
-    if (node.mapped().size != size || !node.mapped().bytes) {
-      node.mapped().bytes = std::make_unique_for_overwrite<std::byte[]>(size);
-      node.mapped().size = size;
-    }
-    return node;
+    if (place.size == size && place.bytes) return place;
+    return {std::make_unique_for_overwrite<std::byte[]>(size), size};
   }
 
-  Entries::iterator find(ExampleId id) {
-    const auto at = entries_.find(id);
-    if (at == entries_.end()) throw Error(fmt::format("example {} is not here", index(id)));
-    return at;
-  }
-
-  Entries entries_;
-  std::vector<Entries::node_type> spare_;  ///< of forgotten examples
+  ExampleMap<Entry> entries_;
+  std::vector<Place> spare_;  ///< of forgotten examples
   std::uint64_t spare_bytes_ = 0;
   std::shared_mutex mutex_;
 };

@@ -5,11 +5,12 @@
 One schedule: a job of 4 processes with 4 to 6 workers settles, then exchanges; a random process
 kills itself (SIGKILL) at a random event. Sometimes the restarted job is killed while it settles,
 too. The last restart settles to the partition of before or after the exchange, as a checkpoint
-would say. Then the folders are read by store_directory.py, which shares no code with the store.
+would say, and must need nothing from the data set: no process lost anything. Then the folders are read by store_directory.py, which shares no code with the store.
 IMPART_FAULTS is the number of schedules, IMPART_TEST_SEED draws them.
 """
 
 import collections
+import json
 import os
 import pathlib
 import random
@@ -82,7 +83,11 @@ class FaultTest(unittest.TestCase):
         if draw.random() < 0.3:
             again = draw_kill(draw) + ":settle"
             counts["killed while settling"] += self.run_job(path, workers, **{"from": checkpoint, "kill": again})
-        self.assertFalse(self.run_job(path, workers, **{"from": checkpoint}))
+        self.assertFalse(self.run_job(path, workers, **{"from": checkpoint, "costs": self.folder}))
+        for rank in range(PROCESSES):
+            record = json.loads((pathlib.Path(self.folder) / f"costs-{rank}.json").read_text())
+            lost = [cost["bytes_source"] for cost in record["costs"] if cost["bytes_source"] > 0]
+            self.assertEqual(lost, [], f"schedule {number}, {order}: lost, and taken from the source")
         parts = read_store(path)
         self.assertEqual(sorted(parts), list(range(workers)))
         self.assertEqual(list(faults_of(parts, EXAMPLES, BYTES, True)), [], f"schedule {number}: {order}")
