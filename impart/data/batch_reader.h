@@ -80,7 +80,8 @@ struct ReadBatch {
 /// later than others, but the result depends on neither that nor the number of threads.
 ///
 /// Memory: (batches_ahead + 1) × the largest batch, of which one is the caller's, and one payload
-/// per thread. Cost beyond reading and decoding: under 100 ns a row for small images.
+/// per thread. Cost beyond reading and decoding, of images of 3 kB: about 30 ns a row without
+/// threads; about 120 ns with them, as pixels then leave the cache before they are used.
 ///
 /// One thread at a time may use a reader.
 class BatchReader {
