@@ -155,7 +155,7 @@ void Fetch::protect_other_files(const std::optional<FetchStamp>& stamp) const {
 
 /// A file with the right contents: one that is there already, or a part that is complete now.
 fs::path Fetch::obtain(const FetchFile& file) {
-  const fs::path whole = dest_ / file.name, part = part_path(file);
+  fs::path whole = dest_ / file.name, part = part_path(file);
   if (has_sum(whole, file)) return whole;
   if (has_sum(part, file)) return part;
   download_part(file);
