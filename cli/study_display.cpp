@@ -13,8 +13,9 @@ namespace impart::cli {
 namespace {
 
 constexpr std::size_t kMostRunning = 4;
-/// Lines besides arms and running runs: title, head of the table, "more arms", and the cursor's.
-constexpr std::size_t kOtherLines = 5;
+/// Lines besides arms and running runs: title, stage, head and foot of the table, "more arms", and
+/// the cursor's.
+constexpr std::size_t kOtherLines = 6;
 
 std::string title(const StudyProgress& progress, const StudyStatus& status) {
   std::string text = fmt::format("{}: {}", progress.record.name, counts_text(status.counts));

@@ -10,9 +10,12 @@
 namespace impart::cli {
 namespace {
 
-constexpr std::size_t kCountColumns = 9;
-constexpr std::size_t kValueColumns = 18;
-constexpr std::size_t kDifferenceColumns = 12;
+constexpr std::size_t kDoneColumns = 8;
+constexpr std::size_t kCountColumns = 8;
+constexpr std::size_t kValueColumns = 17;
+constexpr std::size_t kDifferenceColumns = 11;
+constexpr std::string_view kBest = "* ";
+constexpr std::string_view kOther = "  ";
 constexpr std::size_t kShortestName = 8;
 
 std::string number_text(double value) {
@@ -47,25 +50,29 @@ std::vector<std::size_t> arms_to_show(const StageStatus& stage, std::size_t most
   return shown;
 }
 
-std::string row(const StageStatus& stage, std::size_t index, std::size_t name_columns) {
-  const ArmStatus& arm = stage.arms[index];
-  const bool finished = stage.counts.done + stage.counts.failed == stage.counts.total();
-  std::string line = fmt::format(
-      "  {}{}{}{}{}{}", fit(arm.name, name_columns),
-      fit_right(fmt::format("{}/{}", arm.counts.done, arm.counts.total()), kCountColumns),
-      fit_right(arm.counts.running > 0 ? fmt::to_string(arm.counts.running) : "", kCountColumns),
-      fit_right(arm.counts.failed > 0 ? fmt::to_string(arm.counts.failed) : "", kCountColumns),
-      fit_right(mean_text(arm), kValueColumns),
-      fit_right(difference_text(arm), kDifferenceColumns));
-  if (stage.best == index) line += finished ? "  best mean" : "  best so far";
-  return line;
+/// The cells of a line of the table.
+struct Cells {
+  std::string name, done, running, failed, value, difference;
+};
+
+std::string line_of(std::string_view mark, const Cells& cells, std::size_t name_columns) {
+  return fmt::format("{}{}{}{}{}{}{}", mark, fit(cells.name, name_columns),
+                     fit_right(cells.done, kDoneColumns), fit_right(cells.running, kCountColumns),
+                     fit_right(cells.failed, kCountColumns), fit_right(cells.value, kValueColumns),
+                     fit_right(cells.difference, kDifferenceColumns));
 }
 
-std::string header(const StudyRecord& record, std::size_t name_columns) {
-  return fmt::format("  {}{}{}{}{}{}", fit("arm", name_columns), fit_right("done", kCountColumns),
-                     fit_right("running", kCountColumns), fit_right("failed", kCountColumns),
-                     fit_right(record.metric, kValueColumns),
-                     fit_right(record.baseline ? "difference" : "", kDifferenceColumns));
+std::string if_any(std::size_t count) {
+  return count > 0 ? fmt::to_string(count) : "";
+}
+
+Cells cells_of(const ArmStatus& arm) {
+  return {.name = arm.name,
+          .done = fmt::format("{}/{}", arm.counts.done, arm.counts.total()),
+          .running = if_any(arm.counts.running),
+          .failed = if_any(arm.counts.failed),
+          .value = mean_text(arm),
+          .difference = difference_text(arm)};
 }
 
 const StageStatus* find_stage(const StudyStatus& status, RunPurpose purpose) {
@@ -83,16 +90,28 @@ std::vector<std::string> stage_table(const StudyRecord& record, const StageStatu
   for (const ArmStatus& arm : stage.arms) {
     longest = std::max(longest, columns_of(harmless(arm.name)));
   }
-  constexpr std::size_t kOthers = 2 + 3 * kCountColumns + kValueColumns + kDifferenceColumns + 13;
+  constexpr std::size_t kOthers =
+      kBest.size() + kDoneColumns + 2 * kCountColumns + kValueColumns + kDifferenceColumns;
   const std::size_t room = size.columns > kOthers ? size.columns - kOthers : 0;
   const std::size_t name_columns = std::min(longest, std::max(room, kShortestName));
-  std::vector<std::string> lines = {cut(header(record, name_columns), size.columns)};
+  const Cells head{.name = "arm",
+                   .done = "done",
+                   .running = "running",
+                   .failed = "failed",
+                   .value = record.metric,
+                   .difference = record.baseline ? "difference" : ""};
+  std::vector<std::string> lines = {cut(line_of(kOther, head, name_columns), size.columns)};
   const auto shown = arms_to_show(stage, size.arms);
   for (const std::size_t index : shown) {
-    lines.push_back(cut(row(stage, index, name_columns), size.columns));
+    const std::string_view mark = stage.best == index ? kBest : kOther;
+    lines.push_back(cut(line_of(mark, cells_of(stage.arms[index]), name_columns), size.columns));
   }
   if (shown.size() < stage.arms.size()) {
     lines.push_back(fmt::format("  … and {} more arms", stage.arms.size() - shown.size()));
+  }
+  if (stage.best) {
+    const bool finished = stage.counts.done + stage.counts.failed == stage.counts.total();
+    lines.push_back(fmt::format("{}best mean{}", kBest, finished ? "" : " so far"));
   }
   return lines;
 }

@@ -17,7 +17,7 @@ struct TableSize {
 };
 
 /// One row per arm: runs done, failed and running, mean ± standard deviation of the metric,
-/// difference to the baseline; the best mean is marked, "so far" while runs are missing.
+/// difference to the baseline. A star marks the best mean, "so far" while runs are missing.
 std::vector<std::string> stage_table(const StudyRecord& record, const StageStatus& stage,
                                      const TableSize& size);
 

@@ -52,7 +52,9 @@ def main():
     value = 80 + zlib.crc32(f"{run['arm']} {run['seed']}".encode()) % 1000 / 100
     value += {"good": 20, "bad": -20}.get(run["arm"], 0)
     for epoch in range(done, run["epochs"]):
-        time.sleep(behaviour.get("epoch_seconds", 0))
+        end = time.monotonic() + behaviour.get("epoch_seconds", 0)
+        while not stop and time.monotonic() < end:
+            time.sleep(0.005)
         if stop or behaviour.get("preempt"):
             write(folder / "PREEMPTED", "")
             return 85
