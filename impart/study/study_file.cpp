@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <filesystem>
-#include <functional>
+#include <limits>
 
 #include <fmt/format.h>
 
@@ -12,7 +12,7 @@
 #include "impart/study/config_keys.h"
 #include "impart/study/study_record.h"
 #include "impart/study/study_spec.h"
-#include "impart/study/yaml_file.h"
+#include "impart/study/study_yaml.h"
 
 namespace impart {
 namespace {
@@ -26,40 +26,18 @@ constexpr std::array<std::string_view, 14> kStudyKeys = {
     "metric",       "target", "jobs",
     "output",       "search"};
 constexpr std::array<std::string_view, 2> kSeedKeys = {"count", "master"};
-constexpr std::array<std::string_view, 3> kRangeKeys = {"from", "to", "step"};
 constexpr std::array<std::string_view, 3> kSearchKeys = {"kind", "eta", "min_epochs"};
 constexpr std::string_view kNamePlaceholder = "{name}";
 
-using VisitKey = std::function<void(const ConfigKey&, const YAML::Node&)>;
-
-class StudyReader {
+class StudyReader : private StudyYaml {
  public:
-  StudyReader(const std::string& path, const Schema& schema) : path_(path), schema_(schema) {}
+  using StudyYaml::StudyYaml;
 
   StudySpec read(std::span<const std::string> overrides);
 
  private:
-  [[noreturn]] void fail(const YAML::Node& node, const std::string& what) const {
-    fail_at(path_, node.Mark(), what);
-  }
-  template <class Call>
-  auto at(const YAML::Node& node, std::string_view key, const Call& call) const;
-  template <class T>
-  T value(const YAML::Node& node, std::string_view key, const ValueRule<T>& rule) const;
-
-  void check_map(const YAML::Node& map, std::string_view what,
-                 std::span<const std::string_view> allowed) const;
-  void visit_keys(const YAML::Node& map, const VisitKey& visit, bool in_arm = false) const;
-  void visit_key(const std::string& path, const YAML::Node& name, const YAML::Node& node,
-                 const VisitKey& visit) const;
-  WrittenValue checked(const ConfigKey& key, const WrittenValue& written,
-                       const YAML::Node& node) const;
-
   void read_common(const YAML::Node& root, std::span<const std::string> overrides);
   void read_arms(const YAML::Node& arms);
-  Settings read_settings(const YAML::Node& map) const;
-  Grid read_grid(const YAML::Node& map) const;
-  std::vector<WrittenValue> read_values(const ConfigKey& key, const YAML::Node& node) const;
   void read_exclusions(const YAML::Node& list);
   std::vector<std::uint64_t> read_seeds(const YAML::Node& node, std::string_view key,
                                         std::span<const std::uint64_t> taken) const;
@@ -68,118 +46,29 @@ class StudyReader {
   void read_output();
   void check_overrides(std::span<const std::string> overrides) const;
 
-  const std::string& path_;
-  const Schema& schema_;
   StudySpec spec_;
 };
 
-template <class Call>
-auto StudyReader::at(const YAML::Node& node, std::string_view key, const Call& call) const {
-  try {
-    return call();
-  } catch (const ConfigError& error) {
-    fail(node, fmt::format("{}: {}", key, error.what()));
-  }
-}
-
-template <class T>
-T StudyReader::value(const YAML::Node& node, std::string_view key, const ValueRule<T>& rule) const {
-  if (!node.IsScalar()) {
-    fail(node, fmt::format("{}: expected one value; allowed: {}", key, rule.allowed));
-  }
-  return at(node, key, [&] { return rule.read({node.Scalar()}); });
-}
-
-void StudyReader::check_map(const YAML::Node& map, std::string_view what,
-                            std::span<const std::string_view> allowed) const {
-  std::vector<std::string> seen;
-  for (const auto& entry : map) {
-    if (!entry.first.IsScalar()) fail(entry.first, "a key must be a word");
-    const std::string& name = entry.first.Scalar();
-    if (std::find(allowed.begin(), allowed.end(), name) == allowed.end()) {
-      fail(entry.first, describe_unknown_name(what, name, allowed));
-    }
-    if (std::find(seen.begin(), seen.end(), name) != seen.end()) {
-      fail(entry.first, fmt::format("key '{}' is there twice", name));
-    }
-    if (entry.second.IsNull()) fail(entry.first, name + " has no value");
-    seen.push_back(name);
-  }
-}
-
-/// Calls `visit` for every key of the configuration in the map. Keys may be nested as in a run's
-/// file, or written with a dot.
-void StudyReader::visit_keys(const YAML::Node& map, const VisitKey& visit, bool in_arm) const {
-  if (!map.IsMap()) fail(map, "expected keys of the configuration, as in 'partition.warmup: 5'");
-  std::vector<std::string> seen;
-  const VisitKey visit_once = [&](const ConfigKey& key, const YAML::Node& node) {
-    if (std::find(seen.begin(), seen.end(), key.path()) != seen.end()) {
-      fail(node, fmt::format("key '{}' is there twice", key.path()));
-    }
-    seen.push_back(key.path());
-    visit(key, node);
-  };
-  for (const auto& entry : map) {
-    if (!entry.first.IsScalar()) fail(entry.first, "a key must be a word");
-    const std::string& name = entry.first.Scalar();
-    if (in_arm && name == "baseline") continue;
-    if (!is_section(schema_, name) || !entry.second.IsMap()) {
-      visit_key(name, entry.first, entry.second, visit_once);
-      continue;
-    }
-    for (const auto& inner : entry.second) {
-      if (!inner.first.IsScalar()) fail(inner.first, "a key must be a word");
-      visit_key(name + "." + inner.first.Scalar(), inner.first, inner.second, visit_once);
-    }
-  }
-}
-
-void StudyReader::visit_key(const std::string& path, const YAML::Node& name, const YAML::Node& node,
-                            const VisitKey& visit) const {
-  if (path == "seed") fail(name, "a study's seeds stand in 'seeds', the same for every arm");
-  if (path == "name" || path == "output") {
-    fail(name, fmt::format("{} belongs to the study, at the top of its file", path));
-  }
-  const ConfigKey* key = nullptr;
-  try {
-    key = &key_at(schema_, path);
-  } catch (const ConfigError& error) {
-    fail(name, error.what());
-  }
-  if (node.IsNull()) fail(name, path + " has no value");
-  visit(*key, node);
-}
-
-/// The value as a configuration writes it: "0.50" becomes "0.5".
-WrittenValue StudyReader::checked(const ConfigKey& key, const WrittenValue& written,
-                                  const YAML::Node& node) const {
-  return at(node, key.path(), [&] {
-    RunConfig scratch;
-    key.set(scratch, written);
-    return key.get(scratch);
-  });
-}
-
 void StudyReader::read_common(const YAML::Node& root, std::span<const std::string> overrides) {
   if (const YAML::Node base = root["base"]) {
-    const fs::path path = fs::path(path_).parent_path() / value(base, "base", text());
+    const fs::path file = fs::path(path()).parent_path() / value(base, "base", text());
     std::error_code ignored;
-    if (!fs::exists(path, ignored)) {
-      fail(base, fmt::format("base: there is no file {}", path.string()));
+    if (!fs::exists(file, ignored)) {
+      fail(base, fmt::format("base: there is no file {}", file.string()));
     }
-    read_config_file(path.string(), schema_, spec_.config);
+    read_config_file(file.string(), schema(), spec_.config);
   }
   if (const YAML::Node config = root["config"]) {
     visit_keys(config, [&](const ConfigKey& key, const YAML::Node& node) {
-      set_key(path_, node, key, spec_.config);
+      set_key(path(), node, key, spec_.config);
     });
   }
   spec_.config.name =
-      root["name"] ? value(root["name"], "name", text()) : fs::path(path_).stem().string();
+      root["name"] ? value(root["name"], "name", text()) : fs::path(path()).stem().string();
   spec_.config.output = root["output"] ? value(root["output"], "output", text()) : "studies/{name}";
   for (const std::string& text : overrides) {
     try {
-      apply_override(schema_, text, spec_.config);
+      apply_override(schema(), text, spec_.config);
     } catch (const ConfigError& error) {
       throw ConfigError(fmt::format("override '{}': {}", text, error.what()));
     }
@@ -206,62 +95,12 @@ void StudyReader::read_arms(const YAML::Node& arms) {
   }
 }
 
-Settings StudyReader::read_settings(const YAML::Node& map) const {
-  Settings settings;
-  visit_keys(
-      map,
-      [&](const ConfigKey& key, const YAML::Node& node) {
-        settings.push_back({key.path(), checked(key, written_value(path_, node, key), node)});
-      },
-      true);
-  return settings;
-}
-
-Grid StudyReader::read_grid(const YAML::Node& map) const {
-  Grid grid;
-  visit_keys(map, [&](const ConfigKey& key, const YAML::Node& node) {
-    grid.push_back({key.path(), read_values(key, node)});
-  });
-  return grid;
-}
-
-/// One value, a list of them, or a range {from, to, step}.
-std::vector<WrittenValue> StudyReader::read_values(const ConfigKey& key,
-                                                   const YAML::Node& node) const {
-  std::vector<WrittenValue> values;
-  const auto add = [&](const WrittenValue& written, const YAML::Node& from) {
-    const WrittenValue value = checked(key, written, from);
-    if (std::find(values.begin(), values.end(), value) != values.end()) {
-      fail(from, fmt::format("{}: the same value twice", key.path()));
-    }
-    values.push_back(value);
-  };
-  if (node.IsMap()) {
-    check_map(node, "key of a range", kRangeKeys);
-    const auto part = [&](const char* name) {
-      if (!node[name])
-        fail(node, fmt::format("{}: expected {{from: …, to: …, step: …}}", key.path()));
-      return value(node[name], name, text());
-    };
-    const auto numbers = at(node, key.path(), [&] {
-      return numbers_between(part("from"), part("to"), node["step"] ? part("step") : "1");
-    });
-    for (const std::string& number : numbers) add({number}, node);
-  } else if (node.IsSequence()) {
-    for (const auto& item : node) add(written_value(path_, item, key), item);
-  } else {
-    add(written_value(path_, node, key), node);
-  }
-  if (values.empty()) fail(node, fmt::format("{}: the list is empty", key.path()));
-  return values;
-}
-
 void StudyReader::read_exclusions(const YAML::Node& list) {
   if (!list.IsSequence()) fail(list, "exclude: expected a list of settings");
   for (const auto& item : list) {
     const YAML::Mark mark = item.Mark();
     spec_.exclusions.push_back(
-        {.where = fmt::format("{}:{}:{}", path_, mark.line + 1, mark.column + 1),
+        {.where = fmt::format("{}:{}:{}", path(), mark.line + 1, mark.column + 1),
          .keys = read_grid(item)});
     if (spec_.exclusions.back().keys.empty()) fail(item, "exclude: this would exclude everything");
   }
@@ -325,7 +164,7 @@ void StudyReader::read_output() {
   if (spec_.name.empty() || spec_.name.find_first_of("/{}") != std::string::npos) {
     throw ConfigError(
         fmt::format("{}: name: '{}' is empty or has one of / {{ }}; it becomes a part of a path",
-                    path_, spec_.name));
+                    path(), spec_.name));
   }
   spec_.output = config.output;
   const std::size_t placeholder = spec_.output.find(kNamePlaceholder);
@@ -334,14 +173,14 @@ void StudyReader::read_output() {
   }
   if (spec_.output.empty() || spec_.output.find_first_of("{}") != std::string::npos) {
     throw ConfigError(fmt::format("{}: output: '{}' is no directory; allowed placeholder: {{name}}",
-                                  path_, config.output));
+                                  path(), config.output));
   }
 }
 
 /// An override of a key that arms set would change what they are, without their names showing it.
 void StudyReader::check_overrides(std::span<const std::string> overrides) const {
   for (const std::string& text : overrides) {
-    const std::string key = overridden_key(schema_, text).path();
+    const std::string key = overridden_key(schema(), text).path();
     const auto sets_it = [&](const auto& settings) {
       return std::any_of(settings.begin(), settings.end(),
                          [&](const auto& setting) { return setting.key == key; });
@@ -350,14 +189,14 @@ void StudyReader::check_overrides(std::span<const std::string> overrides) const 
                                     [&](const NamedArm& arm) { return sets_it(arm.settings); });
     if (in_arm || std::any_of(spec_.grids.begin(), spec_.grids.end(), sets_it)) {
       throw ConfigError(
-          fmt::format("override '{}': the arms of {} say what {} is", text, path_, key));
+          fmt::format("override '{}': the arms of {} say what {} is", text, path(), key));
     }
     if (key == "seed") throw ConfigError(fmt::format("override '{}': a study has seeds", text));
   }
 }
 
 StudySpec StudyReader::read(std::span<const std::string> overrides) {
-  const YAML::Node root = parse_yaml(path_);
+  const YAML::Node root = parse_yaml(path());
   if (!root.IsMap()) fail(root, "expected a study: keys as in 'seeds: [1, 2, 3]'");
   check_map(root, "key", kStudyKeys);
   read_common(root, overrides);
