@@ -15,6 +15,7 @@ struct EngineCommand {
 
 inline constexpr EngineCommand kEngineCommands[] = {
     {"train", "Train a model, examples dealt by importance"},
+    {"study", "Run a grid of settings x seeds to its end"},
     {"data", "Look at, pack, check and fetch data sets"},
     {"io", "What strategies cost in disk, network, messages and storage"},
 };

@@ -10,6 +10,7 @@ void hand_over_to_engine(int, char**) {}
 
 void add_engine_commands(CLI::App& app) {
   add_train_command(app);
+  add_study_command(app);
   add_data_command(app);
   add_io_command(app);
 }

@@ -11,6 +11,7 @@
 #include "cli/commands.h"
 #include "cli/engine.h"
 #include "cli/engine_commands.h"
+#include "cli/terminal_text.h"
 #include "impart/core/error.h"
 #include "impart/core/named_table.h"
 #include <CLI/CLI.hpp>
@@ -24,7 +25,7 @@ constexpr int kIoError = 74;
 constexpr int kPeerError = 75;
 
 int report(const char* what, int code) {
-  fmt::print(stderr, "impart: {}\n", what);
+  fmt::print(stderr, "impart: {}\n", impart::cli::harmless(what, "\n"));
   return code;
 }
 
