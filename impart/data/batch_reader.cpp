@@ -20,6 +20,8 @@ using Clock = std::chrono::steady_clock;
 
 /// Between two looks at rows that were not ready, and between two calls of pump.
 constexpr auto kPatience = std::chrono::milliseconds(1);
+/// Without threads, before looking again when no row is ready.
+constexpr auto kNap = std::chrono::microseconds(100);
 /// Rows are handed to threads in portions of about so many bytes, so that small images do not cost
 /// a lock each.
 constexpr std::uint64_t kPortionBytes = 1 << 16;
@@ -59,6 +61,7 @@ class BatchReader::Crew {
   void read(Portion& portion);
   void read_row(const BatchSlot& slot, std::size_t row, Portion& portion);
   void put_back(Portion& portion);
+  std::string place_of(ExampleId id) const;
   FailedRow failure_of(std::size_t row, ExampleId id) const;
   void stop();
 
@@ -214,7 +217,7 @@ void BatchReader::Crew::read_here(BatchSlot& slot, const std::function<void()>& 
       pump();
       last_pump = Clock::now();
     }
-    if (!has_work) std::this_thread::sleep_for(kPatience / 10);
+    if (!has_work) std::this_thread::sleep_for(kNap);
     next_look_ = {};
   }
 }
@@ -310,16 +313,22 @@ void BatchReader::Crew::put_back(Portion& portion) {
   portion.failures.clear();
 }
 
+std::string BatchReader::Crew::place_of(ExampleId id) const {
+  try {
+    if (spec_.describe) return spec_.describe(id);
+  } catch (const std::exception&) {  // the error that is being reported matters more
+  }
+  return fmt::format("example {}", index(id));
+}
+
 /// What is being thrown, for next() to throw or to report.
 FailedRow BatchReader::Crew::failure_of(std::size_t row, ExampleId id) const {
   try {
     throw;
   } catch (const DataError& error) {
-    const std::string place =
-        spec_.describe ? spec_.describe(id) : fmt::format("example {}", index(id));
-    const std::string_view what = error.what();
-    std::string reason =
-        what.starts_with(place) ? std::string(what) : fmt::format("{}: {}", place, what);
+    const std::string place = place_of(id);
+    std::string reason = error.what();
+    if (!reason.starts_with(place)) reason = place + ": " + reason;
     return {row, reason, std::make_exception_ptr(DataError(reason)), true};
   } catch (...) {
     return {row, "", std::current_exception(), false};

@@ -17,7 +17,7 @@ class FileRangeSource final : public PayloadSource {
   explicit FileRangeSource(FileRangesSpec spec)
       : files_(std::move(spec.files)),
         ranges_(std::move(spec.ranges)),
-        one_per_file_(files_.size() == ranges_.size()),
+        are_whole_files_(spec.are_whole_files),
         open_(spec.open_files) {
     for (const FileRange& range : ranges_) {
       if (range.file >= files_.size()) throw Error("make_file_range_source: no such file");
@@ -48,7 +48,7 @@ class FileRangeSource final : public PayloadSource {
 
   std::string describe(ExampleId id) const override {
     const FileRange& range = range_of(id);
-    if (one_per_file_) return files_.path(range.file);
+    if (are_whole_files_) return files_.path(range.file);
     return fmt::format("{}, byte {}", files_.path(range.file), range.offset);
   }
 
@@ -72,7 +72,7 @@ class FileRangeSource final : public PayloadSource {
 
   FileNames files_;
   std::vector<FileRange> ranges_;
-  bool one_per_file_;
+  bool are_whole_files_;
   mutable OpenFiles open_;
 };
 

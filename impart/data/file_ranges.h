@@ -20,6 +20,7 @@ class FileNames {
     names_ += name;
     ends_.push_back(names_.size());
   }
+  const std::string& folder() const { return folder_; }
   std::size_t size() const { return ends_.size(); }
   std::string_view name(std::size_t i) const {
     const std::uint64_t start = i == 0 ? 0 : ends_[i - 1];
@@ -43,6 +44,7 @@ struct FileRangesSpec {
   FileNames files;
   std::vector<FileRange> ranges = {};  ///< one per example
   std::uint32_t open_files = 256;      ///< that are kept open at most, besides those being read
+  bool are_whole_files = false;        ///< describe() then gives paths without offsets
 };
 
 /// Payloads that are pieces of files. A read opens the file unless it is one of the last used ones,

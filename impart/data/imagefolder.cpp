@@ -4,7 +4,6 @@
 #include <filesystem>
 #include <limits>
 #include <memory>
-#include <optional>
 #include <utility>
 
 #include <dirent.h>
@@ -134,9 +133,23 @@ struct FoundPart {
   std::vector<std::uint32_t> labels;
 };
 
+FoundPart empty_part(const std::string& path) {
+  return {.ranges = {.files = FileNames(path), .are_whole_files = true}, .labels = {}};
+}
+
+void append(FoundPart& part, std::string_view name, std::uint32_t bytes, std::uint32_t label) {
+  if (part.labels.size() == std::numeric_limits<std::uint32_t>::max()) {
+    throw DataError(fmt::format("{}: there are over 4 billion files", part.ranges.files.folder()));
+  }
+  part.ranges.ranges.push_back(
+      {.file = static_cast<std::uint32_t>(part.labels.size()), .bytes = bytes});
+  part.ranges.files.append(name);
+  part.labels.push_back(label);
+}
+
 FoundPart find_part(const std::string& path, const std::vector<std::string>& folders,
                     const std::vector<std::string>& classes) {
-  FoundPart part{.ranges = {.files = FileNames(path), .ranges = {}}, .labels = {}};
+  FoundPart part = empty_part(path);
   std::vector<FoundFile> found;
   for (const std::string& name : folders) {
     const std::uint32_t label = number_of(name, classes, path);
@@ -148,30 +161,22 @@ FoundPart find_part(const std::string& path, const std::vector<std::string>& fol
     }
     std::sort(found.begin(), found.end(),
               [](const FoundFile& a, const FoundFile& b) { return a.name < b.name; });
-    for (const FoundFile& file : found) {
-      if (part.labels.size() == std::numeric_limits<std::uint32_t>::max()) {
-        throw DataError(fmt::format("{}: there are over 4 billion files", path));
-      }
-      part.ranges.ranges.push_back(
-          {.file = static_cast<std::uint32_t>(part.labels.size()), .bytes = file.bytes});
-      part.ranges.files.append(file.name);
-      part.labels.push_back(label);
-    }
+    for (const FoundFile& file : found) append(part, file.name, file.bytes, label);
   }
   return part;
 }
 
-/// Keeps `limit` examples, spread evenly over all.
-void thin_out(FoundPart& part, std::uint64_t limit) {
+/// `limit` examples of the part, spread evenly over all.
+FoundPart thinned_out(FoundPart part, std::uint64_t limit) {
   const std::uint64_t all = part.labels.size();
-  if (limit == 0 || limit >= all) return;
+  if (limit == 0 || limit >= all) return part;
+  FoundPart kept = empty_part(part.ranges.files.folder());
   for (std::uint64_t i = 0; i < limit; ++i) {
     const std::uint64_t chosen = i * all / limit;
-    part.ranges.ranges[i] = part.ranges.ranges[chosen];
-    part.labels[i] = part.labels[chosen];
+    append(kept, part.ranges.files.name(chosen), part.ranges.ranges[chosen].bytes,
+           part.labels[chosen]);
   }
-  part.ranges.ranges.resize(limit);
-  part.labels.resize(limit);
+  return kept;
 }
 
 ExampleSet set_of(FoundPart part, const std::vector<std::string>& classes,
@@ -206,8 +211,7 @@ ExampleData open_imagefolder(const DataSpec& spec) {
   const std::uint32_t size = spec.image_size == 0 ? PhotoSpec{}.size : spec.image_size;
   const auto decoder = make_photo_decoder({.size = size});
   const std::vector<std::string> classes = find_classes(train_path);
-  FoundPart train = find_part(train_path, classes, classes);
-  thin_out(train, spec.limit);
+  FoundPart train = thinned_out(find_part(train_path, classes, classes), spec.limit);
   return {.train = set_of(std::move(train), classes, decoder, size),
           .test = set_of(find_part(test_path, find_classes(test_path), classes), classes, decoder,
                          size)};

@@ -115,16 +115,17 @@ class JpegReader final : public PhotoReader {
   }
 
   std::span<const std::uint8_t> next_row() override {
-    guard([this] {
-      JSAMPROW row = row_.data();
-      jpeg_read_scanlines(&jpeg_, &row, 1);
-    });
+    read_row();
     if (is_cmyk_) convert_cmyk();
     return window_;
   }
 
   void finish() override {
-    skip_rows(jpeg_.output_height - jpeg_.output_scanline);
+    // Skipping the last row, too, the library would not look at what it skips.
+    if (const JDIMENSION left = jpeg_.output_height - jpeg_.output_scanline; left > 0) {
+      skip_rows(left - 1);
+      read_row();
+    }
     guard([this] { jpeg_finish_decompress(&jpeg_); });
   }
 
@@ -138,6 +139,13 @@ class JpegReader final : public PhotoReader {
     }
     throw DataError(fmt::format("damaged JPEG, byte {}: {}", bytes_ - source_.bytes_in_buffer,
                                 errors_.message.data()));
+  }
+
+  void read_row() {
+    guard([this] {
+      JSAMPROW row = row_.data();
+      jpeg_read_scanlines(&jpeg_, &row, 1);
+    });
   }
 
   void skip_rows(JDIMENSION rows) {
