@@ -49,7 +49,8 @@ void check(const Options& options) {
   if (lies_in(options.source.path, destination) || lies_in(destination, options.source.path)) {
     throw ConfigError(fmt::format("{} and {} lie in each other", options.source.path, destination));
   }
-  if (!options.pack.overwrite && fs::exists(fs::symlink_status(destination))) {
+  std::error_code ignored;
+  if (!options.pack.overwrite && fs::exists(fs::symlink_status(destination, ignored))) {
     throw ConfigError(fmt::format("{}: exists already; --overwrite replaces it", destination));
   }
 }

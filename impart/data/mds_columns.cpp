@@ -90,7 +90,12 @@ MdsColumn make_mds_column(std::string name, std::string encoding) {
   if (find_encoding(encoding) == nullptr) {
     throw ConfigError(fmt::format("column '{}': unknown MDS encoding '{}'", name, encoding));
   }
-  const std::uint32_t bytes = mds_fixed_bytes(encoding);
+  std::uint32_t bytes = 0;
+  try {
+    bytes = mds_fixed_bytes(encoding);
+  } catch (const DataError& error) {
+    throw ConfigError(fmt::format("column '{}': {}", name, error.what()));
+  }
   return {.name = std::move(name), .encoding = std::move(encoding), .fixed_bytes = bytes};
 }
 

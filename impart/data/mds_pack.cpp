@@ -175,7 +175,7 @@ MdsPackSummary pack_mds(const ExampleData& data, const MdsPackSpec& spec,
   for (const ExampleSet* set : {&data.train, &data.test}) {
     if (set->count() == 0) throw ConfigError("there is nothing to pack: a set without examples");
   }
-  StagedFolder folder(spec.destination, spec.overwrite);
+  StagedFolder folder({.destination = spec.destination, .replace = spec.overwrite});
   PayloadReader reader(data, spec, progress);
   SetPacker train(data.train, folder.path() + "/train", spec);
   SetPacker test(data.test, folder.path() + "/test", spec);

@@ -16,10 +16,10 @@ struct MdsPackSpec {
   std::string compression = {};                         ///< empty, "zstd" or "zstd:LEVEL"
   std::vector<std::string> hashes = {"xxh64"};          ///< names of kMdsHashes
   bool overwrite = false;                     ///< replace a data set of shards at the destination
-  std::function<bool()> stop_requested = {};  ///< asked now and then; true ends in Interrupted
+  std::function<bool()> stop_requested = {};  ///< asked for every example
 };
 
-/// What packing throws when it was asked to stop. Nothing is left behind then.
+/// What packing throws when stop_requested() is true. Nothing is left behind then.
 struct MdsPackInterrupted {};
 
 struct MdsPackSummary {

@@ -1,7 +1,5 @@
 #include "impart/data/mds_verify.h"
 
-#include <filesystem>
-#include <memory>
 #include <optional>
 #include <vector>
 

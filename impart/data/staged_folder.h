@@ -4,6 +4,14 @@
 
 namespace impart {
 
+struct StagedFolderSpec {
+  std::string destination;
+  bool replace = false;  ///< an old folder of that name
+  /// Exchange the names of the old and the new folder at once. Where the file system cannot do that
+  /// (NFS), or this is false, there is a moment between two renames without either.
+  bool at_once = true;
+};
+
 /// A folder that others see complete or not at all: filled under a temporary name beside it, and
 /// renamed by commit(). Without commit() nothing is left behind, and an old folder of that name
 /// stays as it was.
@@ -11,7 +19,7 @@ class StagedFolder {
  public:
   /// Makes the temporary folder. ConfigError if there is something of that name already, unless it
   /// is to be replaced. IoError if the folder cannot be made.
-  StagedFolder(std::string destination, bool replace);
+  explicit StagedFolder(StagedFolderSpec spec);
   ~StagedFolder();
   StagedFolder(const StagedFolder&) = delete;
   StagedFolder& operator=(const StagedFolder&) = delete;
@@ -23,8 +31,12 @@ class StagedFolder {
   void commit();
 
  private:
-  std::string destination_, staging_;
-  bool replace_;
+  bool exchange();
+  void replace_stepwise();
+  void move_in();
+
+  StagedFolderSpec spec_;
+  std::string staging_;
 };
 
 }  // namespace impart

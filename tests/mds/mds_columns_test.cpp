@@ -31,6 +31,7 @@ TEST(MdsColumns, KnowTheBytesOfEveryEncoding) {
     EXPECT_EQ(mds_fixed_bytes(variable), 0u) << variable;
   }
   EXPECT_THROW(make_mds_column("x", "int7"), ConfigError);
+  EXPECT_THROW(make_mds_column("x", "ndarray:int7"), ConfigError);
 }
 
 TEST(MdsColumns, JoinAndSplitEveryKindOfValue) {

@@ -18,7 +18,7 @@ void fill(const StagedFolder& staged, const std::string& content) {
 
 TEST(StagedFolder, AppearsWithCommit) {
   const TemporaryFolder folder;
-  StagedFolder staged(folder / "deep/new/", false);
+  StagedFolder staged({.destination = folder / "deep/new/"});
   fill(staged, "content");
   EXPECT_FALSE(std::filesystem::exists(folder / "deep/new"));
   staged.commit();
@@ -27,30 +27,33 @@ TEST(StagedFolder, AppearsWithCommit) {
 
 TEST(StagedFolder, LeavesNothingWithoutCommit) {
   const TemporaryFolder folder;
-  { fill(StagedFolder(folder / "new", false), "content"); }
+  { fill(StagedFolder({.destination = folder / "new"}), "content"); }
   EXPECT_EQ(folder.count_files(), 0u);
 }
 
 TEST(StagedFolder, ReplacesAnOldFolderOnlyWithCommit) {
-  const TemporaryFolder folder;
-  folder.write("place/inner/file", "old");
-  folder.write("place/only in the old one", "");
-  EXPECT_THROW(StagedFolder(folder / "place", false), ConfigError);
-  { fill(StagedFolder(folder / "place", true), "new"); }
-  EXPECT_EQ(read_text(folder / "place/inner/file"), "old");
-  {
-    StagedFolder staged(folder / "place", true);
-    fill(staged, "new");
-    staged.commit();
+  for (const bool at_once : {true, false}) {
+    const TemporaryFolder folder;
+    const StagedFolderSpec spec{
+        .destination = folder / "place", .replace = true, .at_once = at_once};
+    folder.write("place/inner/file", "old");
+    folder.write("place/only in the old one", "");
+    { fill(StagedFolder(spec), "new"); }
+    EXPECT_EQ(read_text(folder / "place/inner/file"), "old");
+    {
+      StagedFolder staged(spec);
+      fill(staged, "new");
+      staged.commit();
+    }
+    EXPECT_EQ(read_text(folder / "place/inner/file"), "new");
+    EXPECT_FALSE(std::filesystem::exists(folder / "place/only in the old one"));
+    EXPECT_EQ(folder.count_files(), 1u);
   }
-  EXPECT_EQ(read_text(folder / "place/inner/file"), "new");
-  EXPECT_FALSE(std::filesystem::exists(folder / "place/only in the old one"));
-  EXPECT_EQ(folder.count_files(), 1u);
 }
 
 TEST(StagedFolder, ReplacesNothing) {
   const TemporaryFolder folder;
-  StagedFolder staged(folder / "place", true);
+  StagedFolder staged({.destination = folder / "place", .replace = true});
   fill(staged, "new");
   staged.commit();
   EXPECT_EQ(read_text(folder / "place/inner/file"), "new");
@@ -59,7 +62,17 @@ TEST(StagedFolder, ReplacesNothing) {
 TEST(StagedFolder, SaysWhereItCannotBe) {
   const TemporaryFolder folder;
   folder.write("file", "");
-  EXPECT_THROW(StagedFolder(folder / "file/new", false), IoError);
+  EXPECT_THROW(StagedFolder({.destination = folder / "file/new"}), IoError);
+  EXPECT_THROW(StagedFolder({.destination = folder / "file"}), ConfigError);
+}
+
+TEST(StagedFolder, DoesNotReplaceWhatAppearedMeanwhile) {
+  const TemporaryFolder folder;
+  StagedFolder staged({.destination = folder / "place"});
+  fill(staged, "new");
+  folder.write("place/file", "of another");
+  EXPECT_THROW(staged.commit(), IoError);
+  EXPECT_EQ(read_text(folder / "place/file"), "of another");
 }
 
 }  // namespace
