@@ -57,16 +57,17 @@ class EngineLoop {
   EngineLoop(const Setting& setting, std::uint32_t workers, bool track, const DeviceImages& images)
       : config_(make_config(setting, workers)),
         communicator_(make_single_communicator()),
+        feed_(make_device_feed(images, {})),
         engine_({.config = config_,
                  .model = make_model(setting.model),
-                 .images = images,
+                 .feed = feed_.get(),
                  .collect_signals = track},
                 *communicator_),
         plan_(order(images, workers), config_.workers.batch, WorkersConfig::Uneven::kWeight) {}
 
   double seconds_per_step() {
     if (step_ == plan_.steps() || step_ == 0) {
-      engine_.begin_epoch(plan_, {}, 0);
+      engine_.begin_epoch(plan_, 0, 0);
       step_ = 0;
     }
     return seconds_of([&] { engine_.run_step(step_++, config_.optimizer.lr); });
@@ -81,6 +82,7 @@ class EngineLoop {
 
   RunConfig config_;
   std::unique_ptr<Communicator> communicator_;
+  std::unique_ptr<Feed> feed_;
   Engine engine_;
   StepPlan plan_;
   std::uint32_t step_ = 0;

@@ -5,6 +5,7 @@
 namespace impart::cli {
 
 /// Each adds its subcommand, whose work happens in a callback while the arguments are parsed.
+void add_data_command(CLI::App& app);
 void add_io_command(CLI::App& app);
 void add_list_command(CLI::App& app);
 void add_partition_command(CLI::App& app);

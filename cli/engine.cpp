@@ -1,11 +1,18 @@
+// For the program without the training engine: it starts the one that has it.
+
 #include "cli/engine.h"
 
+#include <algorithm>
 #include <array>
 #include <climits>
 #include <string>
 #include <string_view>
 
+#include <fmt/format.h>
 #include <unistd.h>
+
+#include "cli/engine_commands.h"
+#include "impart/core/error.h"
 
 namespace impart::cli {
 namespace {
@@ -16,7 +23,10 @@ bool needs_engine(int argc, char** argv) {
   const std::string_view command = argv[1];
   const std::string_view argument = argc > 2 ? argv[2] : "";
   const bool is_here = argument == "notions" || argument == "heuristics" || argument == "exchanges";
-  return command == "train" || command == "io" || (command == "list" && !is_here);
+  const bool is_engines =
+      std::any_of(std::begin(kEngineCommands), std::end(kEngineCommands),
+                  [&](const EngineCommand& row) { return row.name == command; });
+  return is_engines || (command == "list" && !is_here);
 }
 
 }  // namespace
@@ -28,6 +38,19 @@ void hand_over_to_engine(int argc, char** argv) {
   if (length <= 0) return;
   const std::string engine = std::string(self.data(), static_cast<std::size_t>(length)) + "-engine";
   ::execv(engine.c_str(), argv);
+}
+
+void add_engine_commands(CLI::App& app) {
+  for (const EngineCommand& row : kEngineCommands) {
+    CLI::App* command = add_engine_command(app, row.name);
+    command->allow_extras();
+    command->callback([name = row.name] {
+      throw ConfigError(fmt::format(
+          "'{}' needs the training engine: this impart was built with IMPART_TRAIN=OFF, or "
+          "impart-engine is not beside it",
+          name));
+    });
+  }
 }
 
 }  // namespace impart::cli

@@ -10,6 +10,7 @@
 #include <fmt/format.h>
 
 #include "cli/commands.h"
+#include "cli/engine_commands.h"
 #include "cli/io_output.h"
 #include "cli/progress_line.h"
 #include "impart/core/error.h"
@@ -176,8 +177,7 @@ void add_strategy_options(CLI::App& command, Options& options) {
 }  // namespace
 
 void add_io_command(CLI::App& app) {
-  auto* command =
-      app.add_subcommand("io", "What strategies cost in disk, network, messages and storage");
+  auto* command = add_engine_command(app, "io");
   command->footer(
       "Examples:\n"
       "  impart io --examples 50000 --payload 3072 --workers 4 --epochs 100\n"

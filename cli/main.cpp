@@ -10,6 +10,7 @@
 
 #include "cli/commands.h"
 #include "cli/engine.h"
+#include "cli/engine_commands.h"
 #include "impart/core/error.h"
 #include "impart/core/named_table.h"
 #include <CLI/CLI.hpp>
@@ -45,10 +46,9 @@ int run(int argc, char** argv) {
   app.failure_message([](const CLI::App*, const CLI::Error& error) {
     return fmt::format("impart: {}; see 'impart --help'\n", error.what());
   });
-  impart::cli::add_train_command(app);
+  impart::cli::add_engine_commands(app);
   impart::cli::add_partition_command(app);
   impart::cli::add_schedule_command(app);
-  impart::cli::add_io_command(app);
   impart::cli::add_list_command(app);
   check_command(app, argc, argv);
   try {

@@ -31,11 +31,25 @@ ProgressLine::~ProgressLine() {
 }
 
 Progress ProgressLine::phase(std::string name) {
+  return start_phase(std::move(name), false);
+}
+
+Progress ProgressLine::bytes_phase(std::string name) {
+  return start_phase(std::move(name), true);
+}
+
+Progress ProgressLine::start_phase(std::string name, bool counts_bytes) {
   const std::lock_guard lock(mutex_);
   phase_ = std::move(name);
   amount_done_ = amount_total_ = 0;
+  counts_bytes_ = counts_bytes;
+  first_report_ = {};
   return [this](std::uint64_t done, std::uint64_t total) {
     const std::lock_guard inner(mutex_);
+    if (first_report_ == Clock::time_point{} || done < first_amount_) {
+      first_report_ = Clock::now();
+      first_amount_ = done;
+    }
     amount_done_ = done;
     amount_total_ = total;
   };
@@ -54,10 +68,7 @@ void ProgressLine::paint() {
   if (phase_.empty()) return;
   const auto now = Clock::now();
   const double seconds = std::chrono::duration<double>(now - start_).count();
-  const std::string share =
-      amount_total_ == 0 ? ""
-                         : fmt::format(" {:.0f} %", 100.0 * static_cast<double>(amount_done_) /
-                                                        static_cast<double>(amount_total_));
+  const std::string share = amount_text();
   if (on_terminal_) {
     fmt::print(stderr, "\r\x1b[K{}{} ({:.0f} s)", phase_, share, seconds);
     std::fflush(stderr);
@@ -67,6 +78,23 @@ void ProgressLine::paint() {
     printed_at_ = now;
   }
   painted_ = true;
+}
+
+/// "" before anything is known, or " 42 %", or " 42.0 of 170.1 MB, 3.5 MB/s, 37 s left".
+std::string ProgressLine::amount_text() const {
+  const auto done = static_cast<double>(amount_done_), total = static_cast<double>(amount_total_);
+  if (!counts_bytes_)
+    return amount_total_ == 0 ? "" : fmt::format(" {:.0f} %", 100.0 * done / total);
+  if (amount_done_ == 0) return "";
+  std::string text = fmt::format(" {:.1f}", done / 1e6);
+  if (amount_total_ > 0) text += fmt::format(" of {:.1f}", total / 1e6);
+  text += " MB";
+  const double seconds = std::chrono::duration<double>(Clock::now() - first_report_).count();
+  const double rate = seconds > 0 ? (done - static_cast<double>(first_amount_)) / seconds : 0;
+  if (rate <= 0) return text;
+  text += fmt::format(", {:.1f} MB/s", rate / 1e6);
+  if (amount_total_ > 0) text += fmt::format(", {:.0f} s left", (total - done) / rate);
+  return text;
 }
 
 }  // namespace impart::cli

@@ -23,12 +23,16 @@ class ProgressLine {
 
   /// Starts a phase; what it returns may be told how far the phase has come.
   Progress phase(std::string name);
+  /// The same for amounts that are bytes: shown as such, with their rate and the time left.
+  Progress bytes_phase(std::string name);
 
  private:
   using Clock = std::chrono::steady_clock;
 
   void paint_until_done();
   void paint();
+  Progress start_phase(std::string name, bool counts_bytes);
+  std::string amount_text() const;
 
   const Clock::time_point start_ = Clock::now();
   const bool on_terminal_;
@@ -41,6 +45,9 @@ class ProgressLine {
   Clock::time_point printed_at_;
   std::uint64_t amount_done_ = 0;
   std::uint64_t amount_total_ = 0;
+  bool counts_bytes_ = false;
+  std::uint64_t first_amount_ = 0;  ///< where the phase was when it first reported
+  Clock::time_point first_report_;
   std::thread painter_;
 };
 

@@ -11,6 +11,7 @@
 #include <fmt/format.h>
 
 #include "cli/commands.h"
+#include "cli/engine_commands.h"
 #include "cli/train_display.h"
 #include "impart/comm/job.h"
 #include "impart/core/error.h"
@@ -121,7 +122,7 @@ void run(const Options& options) {
 }  // namespace
 
 void add_train_command(CLI::App& app) {
-  auto* command = app.add_subcommand("train", "Train a model, examples dealt by importance");
+  auto* command = add_engine_command(app, "train");
   command->footer(
       "Several processes: mpirun -n 4 impart train …\n"
       "Exit codes: 0 done, 2 wrong usage or config, 65 bad data, 74 cannot write, 75 another "

@@ -47,7 +47,7 @@ impart_test(run_test
   LIBRARIES impart::study)
 target_compile_definitions(run_test PRIVATE IMPART_SOURCE_DIR="${PROJECT_SOURCE_DIR}")
 impart_torch_test(train_test
-  SOURCES train/batch_signals_test.cpp train/checkpoint_test.cpp train/engine_test.cpp
+  SOURCES train/batch_signals_test.cpp train/checkpoint_test.cpp train/engine_state_test.cpp train/engine_test.cpp
     train/evaluation_test.cpp train/learning_rate_test.cpp train/optimizer_test.cpp
     train/placement_test.cpp train/step_plan_test.cpp
   LIBRARIES impart::train)
@@ -68,3 +68,5 @@ if(IMPART_MPIRUN)
   set_tests_properties(train_processes PROPERTIES ENVIRONMENT "${IMPART_MPI_ENVIRONMENT}" RUN_SERIAL ON)
 endif()
 add_subdirectory(io)
+add_subdirectory(store)
+add_subdirectory(images)

@@ -1,6 +1,7 @@
 #include "impart/comm/communicator.h"
 
 #include <bit>
+#include <limits>
 #include <numeric>
 #include <type_traits>
 #include <vector>
@@ -55,9 +56,31 @@ void Communicator::all_reduce_max(std::span<std::int64_t> values) {
   reduce(values, Reduction::kMax);
 }
 
-std::unique_ptr<PendingReduce> Communicator::start_all_reduce_sum(std::span<float> values) {
+std::unique_ptr<PendingOperation> Communicator::start_all_reduce_sum(std::span<float> values) {
   count_all_reduce(values.size_bytes());
   return do_start_all_reduce({values.data(), values.size(), Element::kFloat}, Reduction::kSum);
+}
+
+std::unique_ptr<PendingOperation> Communicator::start_send(std::span<const std::byte> bytes,
+                                                           std::uint32_t to, std::uint32_t tag) {
+  check_peer(bytes.size(), to, tag);
+  traffic_.bytes += bytes.size();
+  ++traffic_.messages;
+  return do_start_send(bytes, to, tag);
+}
+
+std::unique_ptr<PendingOperation> Communicator::start_receive(std::span<std::byte> bytes,
+                                                              std::uint32_t from,
+                                                              std::uint32_t tag) {
+  check_peer(bytes.size(), from, tag);
+  return do_start_receive(bytes, from, tag);
+}
+
+void Communicator::check_peer(std::size_t bytes, std::uint32_t peer, std::uint32_t tag) const {
+  constexpr std::size_t kMostBytes = std::numeric_limits<std::int32_t>::max();
+  if (peer < size_ && peer != rank_ && tag <= kLargestTag && bytes <= kMostBytes) return;
+  throw ConfigError(fmt::format("process {} of {} cannot exchange {} bytes with process {}, tag {}",
+                                rank_, size_, bytes, peer, tag));
 }
 
 void Communicator::all_gather(std::span<const std::byte> mine, std::span<const std::size_t> counts,

@@ -16,6 +16,8 @@ namespace impart {
 ///     broadcast    (P-1)·b at the root, else 0      P-1 at the root, else 0
 ///     all-reduce   2·b·(P-1)/P, rounded down        2·(P-1)
 ///     all-gather   (P-1)·b, b its own contribution  P-1
+///     send         b                                1
+///     receive      0                                0
 ///
 /// Summed over the processes it is the traffic of the job. One process alone sends nothing.
 struct Traffic {
@@ -23,17 +25,18 @@ struct Traffic {
   std::uint64_t messages = 0;
 };
 
-/// An all-reduce under way. Its buffer belongs to the communicator until test() has returned true
-/// or wait() has returned; must not outlive the communicator. Destroying it early waits.
-class PendingReduce {
+/// An all-reduce, a send or a receive under way. Its buffer belongs to the communicator until
+/// test() has returned true or wait() has returned; must not outlive the communicator. Destroying
+/// it early waits; a receive is called off instead.
+class PendingOperation {
  public:
-  PendingReduce() = default;
-  virtual ~PendingReduce() = default;
-  PendingReduce(const PendingReduce&) = delete;
-  PendingReduce& operator=(const PendingReduce&) = delete;
+  PendingOperation() = default;
+  virtual ~PendingOperation() = default;
+  PendingOperation(const PendingOperation&) = delete;
+  PendingOperation& operator=(const PendingOperation&) = delete;
 
-  /// Whether the sums are there; never blocks. Data moves only inside calls of the communicator, so
-  /// call it now and then while computing. PeerError as for the collectives.
+  /// Whether it is done; never blocks. Data moves only inside calls of the communicator, so call it
+  /// now and then while computing. PeerError as for the collectives.
   virtual bool test() = 0;
   virtual void wait() = 0;
 };
@@ -78,7 +81,18 @@ class Communicator {
   /// all_reduce_sum that returns at once, to compute while the sums travel. Several may be under
   /// way.
   /// Collective: every process calls it, in the same order.
-  std::unique_ptr<PendingReduce> start_all_reduce_sum(std::span<float> values);
+  std::unique_ptr<PendingOperation> start_all_reduce_sum(std::span<float> values);
+
+  /// Sends bytes to, or receives bytes from, another process, without waiting. What is sent to one
+  /// process with one tag arrives in that order; sends never meet collectives. The receiver asks
+  /// for exactly as many bytes as are sent. A send may be done before it is received.
+  /// ConfigError if the other is this process or none of the job, the tag is above kLargestTag, or
+  /// there are more than 2^31 - 1 bytes.
+  std::unique_ptr<PendingOperation> start_send(std::span<const std::byte> bytes, std::uint32_t to,
+                                               std::uint32_t tag);
+  std::unique_ptr<PendingOperation> start_receive(std::span<std::byte> bytes, std::uint32_t from,
+                                                  std::uint32_t tag);
+  static constexpr std::uint32_t kLargestTag = 32'767;
 
   /// Lines up what every process contributes, in the order of ranks. `counts` holds the number of
   /// elements of each process, so counts[rank()] == mine.size(), and `all` has room for their sum;
@@ -112,8 +126,13 @@ class Communicator {
   virtual void do_barrier() = 0;
   virtual void do_broadcast(std::span<std::byte> bytes, std::uint32_t root) = 0;
   virtual void do_all_reduce(const Values& values, Reduction reduction) = 0;
-  virtual std::unique_ptr<PendingReduce> do_start_all_reduce(const Values& values,
-                                                             Reduction reduction) = 0;
+  virtual std::unique_ptr<PendingOperation> do_start_all_reduce(const Values& values,
+                                                                Reduction reduction) = 0;
+  virtual std::unique_ptr<PendingOperation> do_start_send(std::span<const std::byte> bytes,
+                                                          std::uint32_t to, std::uint32_t tag) = 0;
+  virtual std::unique_ptr<PendingOperation> do_start_receive(std::span<std::byte> bytes,
+                                                             std::uint32_t from,
+                                                             std::uint32_t tag) = 0;
   /// `ends[p]` is where the bytes of process p end in `all`.
   virtual void do_all_gather(std::span<const std::byte> mine, std::span<const std::size_t> ends,
                              std::span<std::byte> all) = 0;
@@ -123,6 +142,7 @@ class Communicator {
   void gather(std::span<const std::byte> mine, std::span<const std::size_t> counts,
               std::span<std::byte> all, std::size_t width);
   void count_all_reduce(std::size_t bytes);
+  void check_peer(std::size_t bytes, std::uint32_t peer, std::uint32_t tag) const;
 
   std::uint32_t rank_;
   std::uint32_t size_;

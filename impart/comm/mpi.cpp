@@ -1,5 +1,5 @@
-// Collectives over MPI. Every one is started without blocking and then polled, because a call that
-// blocks inside MPI would never notice that another process is gone.
+// Collectives and messages over MPI. Every one is started without blocking and then polled, because
+// a call that blocks inside MPI would never notice that another process is gone.
 
 #include <algorithm>
 #include <array>
@@ -31,7 +31,7 @@ constexpr auto kLookEvery = std::chrono::milliseconds(20);
 /// How long a collective may still complete after a failure: a process that failed later may have
 /// done its share of it.
 constexpr auto kGrace = std::chrono::milliseconds(200);
-/// How long an exception waits for all-reduces that use memory it is about to free.
+/// How long an exception waits for operations that use memory it is about to free.
 constexpr auto kAbandonLimit = std::chrono::seconds(1);
 
 std::string describe(int code, const char* call) {
@@ -73,8 +73,10 @@ class MpiCommunicator final : public Communicator {
         spec_(spec),
         exceptions_(std::uncaught_exceptions()),
         watch_(MPI_COMM_WORLD) {
-    MPI_Comm_dup(MPI_COMM_WORLD, &communicator_);
-    MPI_Comm_set_errhandler(communicator_, MPI_ERRORS_RETURN);
+    for (MPI_Comm* communicator : {&communicator_, &messages_}) {
+      MPI_Comm_dup(MPI_COMM_WORLD, communicator);
+      MPI_Comm_set_errhandler(*communicator, MPI_ERRORS_RETURN);
+    }
   }
 
   ~MpiCommunicator() override {
@@ -118,7 +120,7 @@ class MpiCommunicator final : public Communicator {
     const auto limit = Clock::now() + kAbandonLimit;
     try {
       while (!test(requests)) {
-        if (unwinding() && Clock::now() > limit) give_up("an all-reduce was abandoned");
+        if (unwinding() && Clock::now() > limit) give_up("an operation was abandoned");
         std::this_thread::yield();
       }
     } catch (const PeerError&) {
@@ -127,7 +129,10 @@ class MpiCommunicator final : public Communicator {
   }
 
  private:
+  class Operation;
   class Reduce;
+  class Send;
+  class Receive;
 
   bool unwinding() const { return std::uncaught_exceptions() > exceptions_; }
 
@@ -210,8 +215,12 @@ class MpiCommunicator final : public Communicator {
     });
   }
 
-  std::unique_ptr<PendingReduce> do_start_all_reduce(const Values& values,
-                                                     Reduction reduction) override;
+  std::unique_ptr<PendingOperation> do_start_all_reduce(const Values& values,
+                                                        Reduction reduction) override;
+  std::unique_ptr<PendingOperation> do_start_send(std::span<const std::byte> bytes,
+                                                  std::uint32_t to, std::uint32_t tag) override;
+  std::unique_ptr<PendingOperation> do_start_receive(std::span<std::byte> bytes, std::uint32_t from,
+                                                     std::uint32_t tag) override;
 
   void do_all_gather(std::span<const std::byte> mine, std::span<const std::size_t> ends,
                      std::span<std::byte> all) override {
@@ -242,26 +251,19 @@ class MpiCommunicator final : public Communicator {
   CommunicatorSpec spec_;
   int exceptions_;
   PeerWatch watch_;
-  MPI_Comm communicator_ = MPI_COMM_NULL;
+  MPI_Comm communicator_ = MPI_COMM_NULL;  ///< of the collectives
+  MPI_Comm messages_ = MPI_COMM_NULL;      ///< of sends and receives
   bool usable_ = true;
   std::string reason_ = "this process has announced its failure";  ///< why it is not usable
   Clock::time_point looked_at_{};
   Clock::time_point failed_at_{};
 };
 
-/// All chunks are started at once: all-reduces must start in the same order on every process, and
-/// two of them may be under way.
-class MpiCommunicator::Reduce final : public PendingReduce {
+/// Requests under way, and what becomes of them at the end.
+class MpiCommunicator::Operation : public PendingOperation {
  public:
-  Reduce(MpiCommunicator& communicator, const Values& values, Reduction reduction)
-      : communicator_(communicator) {
-    communicator_.for_each_chunk(values, [&](const Values& chunk) {
-      requests_.push_back(MPI_REQUEST_NULL);
-      communicator_.check(communicator_.start(chunk, reduction, &requests_.back()),
-                          "MPI_Iallreduce");
-    });
-  }
-  ~Reduce() override {
+  explicit Operation(MpiCommunicator& communicator) : communicator_(communicator) {}
+  ~Operation() override {
     if (!done_) communicator_.abandon(requests_);
   }
 
@@ -274,16 +276,83 @@ class MpiCommunicator::Reduce final : public PendingReduce {
     done_ = true;
   }
 
- private:
+ protected:
+  /// Starts one call of MPI, which takes the place for its request.
+  template <class Start>
+  void add(const char* call, Start&& start) {
+    requests_.push_back(MPI_REQUEST_NULL);
+    communicator_.check(start(&requests_.back()), call);
+  }
+  void call_off() {
+    if (done_ || !communicator_.usable_) return;
+    for (MPI_Request& request : requests_) {
+      if (request != MPI_REQUEST_NULL) MPI_Cancel(&request);
+    }
+  }
+
   MpiCommunicator& communicator_;
+
+ private:
   std::vector<MPI_Request> requests_;
   bool done_ = false;
 };
 
-std::unique_ptr<PendingReduce> MpiCommunicator::do_start_all_reduce(const Values& values,
-                                                                    Reduction reduction) {
+/// All chunks are started at once: all-reduces must start in the same order on every process, and
+/// two of them may be under way.
+class MpiCommunicator::Reduce final : public Operation {
+ public:
+  Reduce(MpiCommunicator& communicator, const Values& values, Reduction reduction)
+      : Operation(communicator) {
+    communicator_.for_each_chunk(values, [&](const Values& chunk) {
+      add("MPI_Iallreduce",
+          [&](MPI_Request* r) { return communicator_.start(chunk, reduction, r); });
+    });
+  }
+};
+
+class MpiCommunicator::Send final : public Operation {
+ public:
+  Send(MpiCommunicator& communicator, std::span<const std::byte> bytes, std::uint32_t to,
+       std::uint32_t tag)
+      : Operation(communicator) {
+    add("MPI_Isend", [&](MPI_Request* r) {
+      return MPI_Isend(bytes.data(), static_cast<int>(bytes.size()), MPI_BYTE, static_cast<int>(to),
+                       static_cast<int>(tag), communicator_.messages_, r);
+    });
+  }
+};
+
+class MpiCommunicator::Receive final : public Operation {
+ public:
+  Receive(MpiCommunicator& communicator, std::span<std::byte> bytes, std::uint32_t from,
+          std::uint32_t tag)
+      : Operation(communicator) {
+    add("MPI_Irecv", [&](MPI_Request* r) {
+      return MPI_Irecv(bytes.data(), static_cast<int>(bytes.size()), MPI_BYTE,
+                       static_cast<int>(from), static_cast<int>(tag), communicator_.messages_, r);
+    });
+  }
+  ~Receive() override { call_off(); }
+};
+
+std::unique_ptr<PendingOperation> MpiCommunicator::do_start_all_reduce(const Values& values,
+                                                                       Reduction reduction) {
   require_usable();
   return std::make_unique<Reduce>(*this, values, reduction);
+}
+
+std::unique_ptr<PendingOperation> MpiCommunicator::do_start_send(std::span<const std::byte> bytes,
+                                                                 std::uint32_t to,
+                                                                 std::uint32_t tag) {
+  require_usable();
+  return std::make_unique<Send>(*this, bytes, to, tag);
+}
+
+std::unique_ptr<PendingOperation> MpiCommunicator::do_start_receive(std::span<std::byte> bytes,
+                                                                    std::uint32_t from,
+                                                                    std::uint32_t tag) {
+  require_usable();
+  return std::make_unique<Receive>(*this, bytes, from, tag);
 }
 
 }  // namespace

@@ -1,4 +1,5 @@
-// A job of one process: what it holds is already the sum, and what it gathers is its own.
+// A job of one process: what it holds is already the sum, what it gathers is its own, and there is
+// nobody to send to.
 
 #include <algorithm>
 
@@ -7,7 +8,7 @@
 namespace impart {
 namespace {
 
-class DoneReduce final : public PendingReduce {
+class DoneOperation final : public PendingOperation {
  public:
   bool test() override { return true; }
   void wait() override {}
@@ -23,8 +24,16 @@ class SingleCommunicator final : public Communicator {
   void do_barrier() override {}
   void do_broadcast(std::span<std::byte>, std::uint32_t) override {}
   void do_all_reduce(const Values&, Reduction) override {}
-  std::unique_ptr<PendingReduce> do_start_all_reduce(const Values&, Reduction) override {
-    return std::make_unique<DoneReduce>();
+  std::unique_ptr<PendingOperation> do_start_all_reduce(const Values&, Reduction) override {
+    return std::make_unique<DoneOperation>();
+  }
+  std::unique_ptr<PendingOperation> do_start_send(std::span<const std::byte>, std::uint32_t,
+                                                  std::uint32_t) override {
+    return std::make_unique<DoneOperation>();
+  }
+  std::unique_ptr<PendingOperation> do_start_receive(std::span<std::byte>, std::uint32_t,
+                                                     std::uint32_t) override {
+    return std::make_unique<DoneOperation>();
   }
   void do_all_gather(std::span<const std::byte> mine, std::span<const std::size_t>,
                      std::span<std::byte> all) override {

@@ -32,4 +32,9 @@ AugmentPlan crop_and_flip(const AugmentSpec& spec) {
   return plan;
 }
 
+AugmentPlan flip(const AugmentSpec& spec) {
+  return crop_and_flip(
+      {.seed = spec.seed, .epoch = spec.epoch, .examples = spec.examples, .padding = 0});
+}
+
 }  // namespace impart

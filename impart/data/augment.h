@@ -51,13 +51,21 @@ using Augmentation = AugmentPlan(const AugmentSpec& spec);
 
 /// `crop-flip` draws from the stream (seed, "augment", epoch): word i decides example i. Of the
 /// 2 (2 padding + 1)² choices each is as likely as the others to within 2^-15 of its probability.
-/// About 10 ns an example.
-Augmentation leave_alone, crop_and_flip;
+/// About 10 ns an example. `resized-crop-flip` mirrors as crop-flip with padding 0 does.
+Augmentation leave_alone, crop_and_flip, flip;
 
-inline constexpr Entry<Augmentation> kAugmentations[] = {
-    {"none", "images as they are", leave_alone},
-    {"crop-flip", "random crop out of the image padded with zeros, random mirroring",
-     crop_and_flip},
+struct AugmentationEntry : Entry<Augmentation> {
+  /// Whether images are decoded with random choices, too (decode_choices, example_set.h).
+  bool random_decode = false;
+};
+
+inline constexpr AugmentationEntry kAugmentations[] = {
+    {{"none", "images as they are", leave_alone}},
+    {{"crop-flip", "random crop out of the image padded with zeros, random mirroring",
+      crop_and_flip}},
+    {{"resized-crop-flip",
+      "photos: random part of random size, random mirroring; other images: mirroring only", flip},
+     true},
 };
 static_assert(names_are_unique(kAugmentations));
 

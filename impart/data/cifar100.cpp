@@ -32,26 +32,33 @@ std::vector<std::string> read_class_names(const std::string& root, std::string_v
   return names;
 }
 
-}  // namespace
-
-ImageData load_cifar100(const DataSpec& spec) {
+CifarFormat cifar100_format(const DataSpec& spec) {
   static constexpr std::string_view kTrain[] = {"train.bin"};
   static constexpr std::string_view kTest[] = {"test.bin"};
   static constexpr std::uint32_t kLabelClasses[] = {20, 100};  // coarse, fine
   const std::size_t used = spec.coarse ? 0 : 1;
-  const CifarFormat format{
-      .label_classes = kLabelClasses,
-      .used_label = used,
-      .mean = {0.5071f, 0.4865f, 0.4409f},
-      .std = {0.2673f, 0.2564f, 0.2762f},
-      .class_names = read_class_names(
-          spec.root, spec.coarse ? "coarse_label_names.txt" : "fine_label_names.txt",
-          kLabelClasses[used]),
-      .advice =
-          "data.root must name the folder cifar-100-binary of CIFAR-100's binary version "
-          "(https://www.cs.toronto.edu/~kriz/cifar-100-binary.tar.gz)"};
-  return {.train = read_cifar_records(spec.root, kTrain, format, spec.limit),
-          .test = read_cifar_records(spec.root, kTest, format, 0)};
+  return {.train_files = kTrain,
+          .test_files = kTest,
+          .label_classes = kLabelClasses,
+          .used_label = used,
+          .mean = {0.5071f, 0.4865f, 0.4409f},
+          .std = {0.2673f, 0.2564f, 0.2762f},
+          .class_names = read_class_names(
+              spec.root, spec.coarse ? "coarse_label_names.txt" : "fine_label_names.txt",
+              kLabelClasses[used]),
+          .advice =
+              "data.root must name the folder cifar-100-binary of CIFAR-100's binary version "
+              "(https://www.cs.toronto.edu/~kriz/cifar-100-binary.tar.gz)"};
+}
+
+}  // namespace
+
+ImageData load_cifar100(const DataSpec& spec) {
+  return load_cifar(spec, cifar100_format(spec));
+}
+
+ExampleData open_cifar100(const DataSpec& spec) {
+  return open_cifar(spec, cifar100_format(spec));
 }
 
 }  // namespace impart

@@ -18,6 +18,8 @@ class DataFile {
   DataFile(const std::string& root, std::string_view name, std::string_view advice);
 
   const std::string& path() const { return file_.path(); }
+  /// Whether the file is compressed, so that offsets are not those in the file.
+  bool packed() const { return unpacked_; }
   /// The contents, unpacked. Offsets in messages count these bytes.
   std::span<const std::byte> bytes() const { return unpacked_ ? unpacked_bytes_ : file_.bytes(); }
 

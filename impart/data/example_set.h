@@ -19,6 +19,10 @@ struct DecodeChoices {
   std::array<std::uint32_t, 4> words = {};
 };
 
+/// The choices of one visit. Computes just these words. Error from example 2^32 on, where the
+/// stream ends.
+DecodeChoices decode_choices(std::uint64_t seed, std::uint32_t epoch, ExampleId id);
+
 /// Turns payloads into images of one size. Thread-safe.
 class ImageDecoder {
  public:
@@ -31,10 +35,11 @@ class ImageDecoder {
 };
 
 /// Labelled images whose pixels are read and decoded when they are needed. Everything but the
-/// payloads is in memory on every process: 8 to 16 bytes per example.
+/// payloads is in memory on every process: 8 to 24 bytes per example, and file names if each
+/// example is a file.
 struct ExampleSet {
-  std::shared_ptr<const PayloadSource> payloads;
-  std::shared_ptr<const ImageDecoder> decoder;
+  std::shared_ptr<const PayloadSource> payloads = {};
+  std::shared_ptr<const ImageDecoder> decoder = {};
   std::uint32_t channels = 0, height = 0, width = 0;  ///< of decoded images
   std::uint32_t classes = 0;
   std::vector<std::uint32_t> labels = {};  ///< numbers below `classes`, one per example

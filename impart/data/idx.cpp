@@ -1,11 +1,16 @@
 #include <algorithm>
 #include <array>
+#include <filesystem>
+#include <utility>
 
 #include <fmt/format.h>
 
 #include "impart/core/error.h"
 #include "impart/data/data_file.h"
 #include "impart/data/datasets.h"
+#include "impart/data/file_ranges.h"
+#include "impart/data/memory_payloads.h"
+#include "impart/data/raw_decoder.h"
 
 // IDX (Yann LeCun's MNIST page): two zero bytes, the element type (8 = unsigned byte), the number
 // of dimensions, their extents as big-endian 32-bit numbers, then the elements, last dimension
@@ -16,6 +21,7 @@ namespace {
 
 constexpr std::uint32_t kClasses = 10;
 constexpr std::uint32_t kLargestSide = 4096;
+constexpr float kMean = 0.1307f, kStd = 0.3081f;  // MNIST's
 constexpr std::string_view kAdvice =
     "data.root must name the folder with MNIST's four files, or those of a set in its format "
     "(train-images-idx3-ubyte, train-labels-idx1-ubyte, t10k-images-idx3-ubyte, "
@@ -80,42 +86,84 @@ void check_labels(const DataFile& file, const IdxArray<1>& labels) {
   }
 }
 
-ImageSet read_pair(const std::string& root, std::string_view prefix, std::uint64_t limit) {
-  const DataFile image_file(root, fmt::format("{}-images-idx3-ubyte", prefix), kAdvice);
-  const DataFile label_file(root, fmt::format("{}-labels-idx1-ubyte", prefix), kAdvice);
-  const IdxArray<3> images = parse_idx<3>(image_file);
-  const IdxArray<1> labels = parse_idx<1>(label_file);
-  if (labels.extents[0] != images.extents[0]) {
-    throw DataError(fmt::format("{}: byte 4: {} labels for the {} images of {}", label_file.path(),
-                                labels.extents[0], images.extents[0], image_file.path()));
+/// The two files of one part of the data, found to fit each other.
+struct IdxPair {
+  DataFile image_file, label_file;
+  IdxArray<3> images;
+  IdxArray<1> labels;
+  std::uint64_t count;  ///< that are wanted
+
+  IdxPair(const std::string& root, std::string_view prefix, std::uint64_t limit)
+      : image_file(root, fmt::format("{}-images-idx3-ubyte", prefix), kAdvice),
+        label_file(root, fmt::format("{}-labels-idx1-ubyte", prefix), kAdvice),
+        images(parse_idx<3>(image_file)),
+        labels(parse_idx<1>(label_file)),
+        count(limit == 0 ? images.extents[0] : std::min<std::uint64_t>(images.extents[0], limit)) {
+    if (labels.extents[0] != images.extents[0]) {
+      throw DataError(fmt::format("{}: byte 4: {} labels for the {} images of {}",
+                                  label_file.path(), labels.extents[0], images.extents[0],
+                                  image_file.path()));
+    }
+    check_labels(label_file, labels);
   }
-  check_labels(label_file, labels);
-  const std::uint64_t all = images.extents[0];
-  ImageSet set{.count = limit == 0 ? all : std::min(all, limit),
+};
+
+ImageSet load_pair(const IdxPair& pair) {
+  ImageSet set{.count = pair.count,
                .channels = 1,
-               .height = images.extents[1],
-               .width = images.extents[2],
+               .height = pair.images.extents[1],
+               .width = pair.images.extents[2],
                .classes = kClasses,
-               .mean = {0.1307f},
-               .std = {0.3081f}};
-  const auto* pixels = reinterpret_cast<const std::uint8_t*>(images.elements.data());
-  const auto* classes = reinterpret_cast<const std::uint8_t*>(labels.elements.data());
+               .mean = {kMean},
+               .std = {kStd}};
+  const auto* pixels = reinterpret_cast<const std::uint8_t*>(pair.images.elements.data());
+  const auto* classes = reinterpret_cast<const std::uint8_t*>(pair.labels.elements.data());
   set.pixels.assign(pixels, pixels + set.count * set.image_bytes());
   set.labels.assign(classes, classes + set.count);
   return set;
 }
 
+ExampleSet open_pair(const std::string& root, const IdxPair& pair) {
+  if (pair.image_file.packed()) return view_in_memory(load_pair(pair), pair.image_file.path());
+  ExampleSet set{.channels = 1,
+                 .height = pair.images.extents[1],
+                 .width = pair.images.extents[2],
+                 .classes = kClasses,
+                 .mean = {kMean},
+                 .std = {kStd}};
+  set.decoder = make_raw_decoder(set.image_bytes());
+  const auto* classes = reinterpret_cast<const std::uint8_t*>(pair.labels.elements.data());
+  set.labels.assign(classes, classes + pair.count);
+  FileRangesSpec ranges{.files = FileNames(root)};
+  ranges.files.append(std::filesystem::path(pair.image_file.path()).filename().string());
+  for (std::uint64_t i = 0; i < pair.count; ++i) {
+    ranges.ranges.push_back({.offset = pair.images.start + i * set.image_bytes(),
+                             .bytes = static_cast<std::uint32_t>(set.image_bytes())});
+  }
+  set.payloads = make_file_range_source(std::move(ranges));
+  return set;
+}
+
+template <class Data>
+Data of_one_size(const std::string& root, Data data) {
+  if (data.train.height == data.test.height && data.train.width == data.test.width) return data;
+  throw DataError(fmt::format("{}: training images are {}x{}, test images {}x{}", root,
+                              data.train.height, data.train.width, data.test.height,
+                              data.test.width));
+}
+
 }  // namespace
 
 ImageData load_idx(const DataSpec& spec) {
-  ImageData data{.train = read_pair(spec.root, "train", spec.limit),
-                 .test = read_pair(spec.root, "t10k", 0)};
-  if (data.train.height != data.test.height || data.train.width != data.test.width) {
-    throw DataError(fmt::format("{}: training images are {}x{}, test images {}x{}", spec.root,
-                                data.train.height, data.train.width, data.test.height,
-                                data.test.width));
-  }
-  return data;
+  return of_one_size(spec.root,
+                     ImageData{.train = load_pair(IdxPair(spec.root, "train", spec.limit)),
+                               .test = load_pair(IdxPair(spec.root, "t10k", 0))});
+}
+
+ExampleData open_idx(const DataSpec& spec) {
+  return of_one_size(
+      spec.root, ExampleData{.train = open_pair(spec.root, IdxPair(spec.root, "train", spec.limit)),
+                             .test = open_pair(spec.root, IdxPair(spec.root, "t10k", 0))});
 }
 
 }  // namespace impart

@@ -32,12 +32,27 @@ struct ImageData {
   ImageSet train, test;
 };
 
-/// Mean and standard deviation of each channel over all pixels, scaled to 0..1. Exact integer sums,
-/// so equal images give equal numbers on every machine. A constant channel gets the deviation 1, so
-/// that dividing by it is harmless. Empty sets have mean 0.
+/// Mean and standard deviation of each channel over all pixels, scaled to 0..1. A constant channel
+/// gets the deviation 1, so that dividing by it is harmless; without pixels the mean is 0.
 struct ChannelMoments {
   std::vector<float> mean = {}, std = {};
 };
+
+/// Measures them image by image. The sums are exact integers, so equal images give equal numbers on
+/// every machine, in whatever order they come.
+class ChannelSums {
+ public:
+  ChannelSums(std::uint32_t channels, std::uint64_t plane_pixels)
+      : plane_(plane_pixels), sums_(channels), squares_(channels) {}
+
+  void add(std::span<const std::uint8_t> image);  ///< planes one by one
+  ChannelMoments moments() const;
+
+ private:
+  std::uint64_t plane_, images_ = 0;
+  std::vector<std::uint64_t> sums_, squares_;
+};
+
 ChannelMoments measure_channels(const ImageSet& set);
 
 }  // namespace impart

@@ -1,10 +1,15 @@
 #include "impart/data/shapes.h"
 
 #include <algorithm>
+#include <array>
+#include <utility>
+
+#include <fmt/format.h>
 
 #include "impart/core/error.h"
 #include "impart/core/random.h"
 #include "impart/data/datasets.h"
+#include "impart/data/raw_decoder.h"
 #include "impart/data/shape_drawing.h"
 
 namespace impart {
@@ -105,15 +110,21 @@ ShapeScene draw_scene_plan(std::uint32_t shape, const ShapeHardness& hardness,
   return scene;
 }
 
+std::vector<std::string> shape_names() {
+  std::vector<std::string> names;
+  for (std::uint32_t shape = 0; shape < kShapeClasses; ++shape) {
+    names.emplace_back(shape_name(shape));
+  }
+  return names;
+}
+
 ImageSet make_split(const DataSpec& spec, Split split, std::uint64_t count) {
   ImageSet set{.count = count,
                .channels = kShapeChannels,
                .height = kShapeSide,
                .width = kShapeSide,
-               .classes = kShapeClasses};
-  for (std::uint32_t shape = 0; shape < kShapeClasses; ++shape) {
-    set.class_names.emplace_back(shape_name(shape));
-  }
+               .classes = kShapeClasses,
+               .class_names = shape_names()};
   set.pixels.resize(count * kShapeImageBytes);
   set.labels.resize(count);
   set.truth.resize(count);
@@ -124,6 +135,66 @@ ImageSet make_split(const DataSpec& spec, Split split, std::uint64_t count) {
     set.truth[i] = facts.difficulty;
   }
   return set;
+}
+
+/// Draws an example when it is read.
+class ShapeSource final : public PayloadSource {
+ public:
+  ShapeSource(std::uint64_t seed, Split split, std::uint64_t examples)
+      : seed_(seed), split_(split), examples_(examples) {}
+
+  std::uint64_t examples() const override { return examples_; }
+  std::uint64_t payload_bytes(ExampleId) const override { return kShapeImageBytes; }
+
+  std::uint64_t read(ExampleId id, std::span<std::byte> payload) const override {
+    if (index(id) >= examples_ || payload.size() != kShapeImageBytes) {
+      throw Error(fmt::format("shapes: example {} of {} into {} bytes", index(id), examples_,
+                              payload.size()));
+    }
+    draw_shape_example(seed_, split_, index(id),
+                       {reinterpret_cast<std::uint8_t*>(payload.data()), payload.size()});
+    return 0;
+  }
+
+  std::string describe(ExampleId id) const override {
+    return fmt::format("shapes, {} image {}", split_ == Split::train ? "training" : "test",
+                       index(id));
+  }
+
+ private:
+  std::uint64_t seed_;
+  Split split_;
+  std::uint64_t examples_;
+};
+
+/// Draws all examples once, for their labels and moments, and keeps none.
+ExampleSet open_split(const DataSpec& spec, Split split, std::uint64_t count) {
+  ExampleSet set{.payloads = std::make_shared<ShapeSource>(spec.seed, split, count),
+                 .decoder = make_raw_decoder(kShapeImageBytes),
+                 .channels = kShapeChannels,
+                 .height = kShapeSide,
+                 .width = kShapeSide,
+                 .classes = kShapeClasses,
+                 .class_names = shape_names()};
+  set.labels.reserve(count);
+  set.truth.reserve(count);
+  ChannelSums sums(kShapeChannels, kShapeSide * kShapeSide);
+  std::array<std::uint8_t, kShapeImageBytes> image;
+  for (std::uint64_t i = 0; i < count; ++i) {
+    const ShapeFacts facts = draw_shape_example(spec.seed, split, i, image);
+    set.labels.push_back(facts.label);
+    set.truth.push_back(facts.difficulty);
+    sums.add(image);
+  }
+  ChannelMoments moments = sums.moments();
+  set.mean = std::move(moments.mean);
+  set.std = std::move(moments.std);
+  return set;
+}
+
+std::uint64_t wanted_examples(const DataSpec& spec) {
+  if (spec.train_examples == 0) throw ConfigError("data.train_examples must be at least 1");
+  return spec.limit == 0 ? spec.train_examples : std::min(spec.limit, spec.train_examples);
 }
 
 }  // namespace
@@ -143,16 +214,21 @@ ShapeFacts draw_shape_example(std::uint64_t seed, Split split, std::uint64_t ind
 }
 
 ImageData make_shapes(const DataSpec& spec) {
-  if (spec.train_examples == 0) throw ConfigError("data.train_examples must be at least 1");
-  const std::uint64_t wanted =
-      spec.limit == 0 ? spec.train_examples : std::min(spec.limit, spec.train_examples);
-  ImageData data{.train = make_split(spec, Split::train, wanted),
+  ImageData data{.train = make_split(spec, Split::train, wanted_examples(spec)),
                  .test = make_split(spec, Split::test, spec.test_examples)};
   ChannelMoments moments = measure_channels(data.train);
   data.test.mean = moments.mean;
   data.test.std = moments.std;
   data.train.mean = std::move(moments.mean);
   data.train.std = std::move(moments.std);
+  return data;
+}
+
+ExampleData open_shapes(const DataSpec& spec) {
+  ExampleData data{.train = open_split(spec, Split::train, wanted_examples(spec)),
+                   .test = open_split(spec, Split::test, spec.test_examples)};
+  data.test.mean = data.train.mean;
+  data.test.std = data.train.std;
   return data;
 }
 

@@ -29,6 +29,21 @@ struct PhaseSeconds {
   double partition = 0;        ///< deciding who owns what
   double tracking = 0;         ///< collecting signals
   double evaluation = 0, checkpoint = 0;
+
+  PhaseSeconds& operator+=(const PhaseSeconds& other) {
+    forward += other.forward;
+    backward += other.backward;
+    weight_exchange += other.weight_exchange;
+    weight_update += other.weight_update;
+    data_wait += other.data_wait;
+    exchange += other.exchange;
+    importance_pass += other.importance_pass;
+    partition += other.partition;
+    tracking += other.tracking;
+    evaluation += other.evaluation;
+    checkpoint += other.checkpoint;
+    return *this;
+  }
 };
 
 }  // namespace impart

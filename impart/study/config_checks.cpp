@@ -63,6 +63,17 @@ void check_precision(const RunConfig& config) {
   }
 }
 
+void check_store(const RunConfig& config) {
+  const StoreConfig& store = config.store;
+  const bool partitioned = store.kind == StoreConfig::Kind::kPartitioned;
+  if (partitioned && store.files) {
+    throw ConfigError("store.files: true needs store.kind: replicated; parts have a store.path");
+  }
+  if (!partitioned && !store.path.empty()) {
+    throw ConfigError("store.path needs store.kind: partitioned; replicated stores have no parts");
+  }
+}
+
 std::vector<ScheduleEvent> schedule_of(const RunConfig& config) {
   if (config.partition.warmup > config.epochs) {
     throw ConfigError(fmt::format(
@@ -115,13 +126,16 @@ void validate(const RunConfig& config) {
   check_workers(config);
   check_optimizer(config);
   check_precision(config);
+  check_store(config);
   check_exchange(config, schedule_of(config));
   expand_output(config);
+  expand_store_path(config);
 }
 
-std::string expand_output(const RunConfig& config) {
+namespace {
+
+std::string expand(std::string_view key, std::string_view rest, const RunConfig& config) {
   std::string expanded;
-  std::string_view rest = config.output;
   while (true) {
     const std::size_t open = rest.find('{');
     expanded += rest.substr(0, open);
@@ -134,10 +148,20 @@ std::string expand_output(const RunConfig& config) {
       expanded += fmt::to_string(config.seed);
     } else {
       throw ConfigError(
-          fmt::format("output: unknown placeholder '{}'; allowed: {{name}}, {{seed}}", name));
+          fmt::format("{}: unknown placeholder '{}'; allowed: {{name}}, {{seed}}", key, name));
     }
     rest.remove_prefix(close + 1);
   }
+}
+
+}  // namespace
+
+std::string expand_output(const RunConfig& config) {
+  return expand("output", config.output, config);
+}
+
+std::string expand_store_path(const RunConfig& config) {
+  return expand("store.path", config.store.path, config);
 }
 
 }  // namespace impart

@@ -245,6 +245,7 @@ RunConfig load_config(const std::optional<std::string>& path,
   }
   validate(config);
   config.output = expand_output(config);
+  config.store.path = expand_store_path(config);
   return config;
 }
 

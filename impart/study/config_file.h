@@ -26,5 +26,7 @@ void validate(const RunConfig& config);
 /// The run directory: `output` with {name} and {seed} filled in. ConfigError for other
 /// placeholders.
 std::string expand_output(const RunConfig& config);
+/// The same for `store.path`.
+std::string expand_store_path(const RunConfig& config);
 
 }  // namespace impart

@@ -178,16 +178,7 @@ class RunReader {
     for (const LedgerEpoch& measured : ledger) {
       const auto decision = decisions.find(measured.epoch);
       if (decision == decisions.end()) continue;
-      epochs_.push_back({.epoch = measured.epoch,
-                         .predicted = predict(measured.epoch, decision->second),
-                         .measured = total_over_workers(measured)});
-      epochs_.back().predicted.replicated_source_bytes -=
-          static_cast<double>(epochs_.back().measured.cache_hits) *
-          sizes_.payload_bytes.value_or(0);
-      if (measured.epoch > 0 && decision->second.moved > 0) {
-        const double share = decision->second.is_exchange ? config_.exchange.fraction : 1.0;
-        largest_share_ = std::max(largest_share_, share);
-      }
+      add_epoch(measured, decision->second);
       skipped += measured.skipped;
     }
     run.epochs = static_cast<std::uint32_t>(epochs_.size());
@@ -202,6 +193,18 @@ class RunReader {
           "summary.json does not say how many bytes there are: give --examples and --payload to "
           "predict bytes");
     }
+  }
+
+  void add_epoch(const LedgerEpoch& ledger, const Decision& decision) {
+    ComparedEpoch epoch{.epoch = ledger.epoch,
+                        .predicted = predict(ledger.epoch, decision),
+                        .measured = total_over_workers(ledger)};
+    epoch.predicted.replicated_source_bytes -=
+        static_cast<double>(epoch.measured.cache_hits) * sizes_.payload_bytes.value_or(0);
+    epochs_.push_back(epoch);
+    if (ledger.epoch == 0 || decision.moved == 0) return;
+    const double share = decision.is_exchange ? config_.exchange.fraction : 1.0;
+    largest_share_ = std::max(largest_share_, share);
   }
 
   IoCost predict(std::uint32_t epoch, const Decision& decision) const {
@@ -228,10 +231,10 @@ class RunReader {
     for (const ComparedEpoch& epoch : epochs_) {
       run.peak_stored = std::max(run.peak_stored, epoch.measured.peak_stored);
     }
-    if (sizes_.largest_part) {
-      run.peak_bound =
-          static_cast<std::uint64_t>(std::ceil((1 + largest_share_) * *sizes_.largest_part - 1e-9));
-    }
+    if (!sizes_.examples) return;
+    const double even = std::ceil(*sizes_.examples / config_.workers.count);
+    const double part = sizes_.largest_part.value_or(even);
+    run.peak_bound = static_cast<std::uint64_t>(std::ceil((1 + largest_share_) * part - 1e-9));
   }
 
   void compare_replicated(RunIo& run) const {

@@ -95,6 +95,16 @@ void add_data(Schema& schema, const KnownNames& names) {
   data.key("test_examples", &DataConfig::test_examples, whole<std::uint64_t>(1),
            "test examples to make (shapes)");
   data.key("seed", &DataConfig::seed, whole<std::uint64_t>(0), "seed of made data (shapes)");
+  data.key("image_size", &DataConfig::image_size, whole(0u, 4096u),
+           "height and width of photos (imagefolder, mds); 0: 224");
+  using OnError = DataConfig::OnError;
+  data.key("on_error", &DataConfig::on_error,
+           choice<OnError>("on_error", {{"fail", OnError::kFail}, {"skip", OnError::kSkip}}),
+           "an example that cannot be read: end the run, or leave it out and count it");
+  data.key("decode_threads", &DataConfig::decode_threads, whole(0u, 256u),
+           "threads per process that read and decode; 0: the one that trains", kSameResult);
+  data.key("prefetch", &DataConfig::prefetch, whole(1u, 1024u), "batches made ready in advance",
+           kSameResult);
 }
 
 void add_model(Schema& schema, const KnownNames& names) {
@@ -210,13 +220,24 @@ void add_placement(Schema& schema) {
                "what workers exchange between two epochs");
   exchange.key("fraction", &ExchangeConfig::fraction, number({.most = 1}),
                "share of its part that a worker gives away");
+  exchange.key("arrivals_last", &ExchangeConfig::arrivals_last, flag(),
+               "visit what has just moved after the rest: the first steps need not wait for it");
 
   using Kind = StoreConfig::Kind;
   SectionKeys store(schema, "store", &RunConfig::store);
   store.key("kind", &StoreConfig::kind,
             choice<Kind>("store",
                          {{"replicated", Kind::kReplicated}, {"partitioned", Kind::kPartitioned}}),
-            "every process holds all examples, or only those of its workers");
+            "every process can read all examples, or holds only those of its workers");
+  store.key("files", &StoreConfig::files, flag(),
+            "replicated: read examples from their files at every visit, not once into memory");
+  store.key("cache", &StoreConfig::cache, whole(0u, 1u << 24),
+            "MiB per process that keep what was read from files; 0: none");
+  store.key(
+      "path", &StoreConfig::path, text(),
+      "partitioned: local folder for the workers' parts, may have {name} and {seed}; empty: in "
+      "memory",
+      kSameResult);
 }
 
 void add_outputs(Schema& schema) {

@@ -22,7 +22,16 @@ struct DataConfig {
   std::uint64_t limit = 0;               ///< use only the first so many training examples; 0: all
   std::uint64_t train_examples = 10000;  ///< how many to make, where data is made
   std::uint64_t test_examples = 2000;
-  std::uint64_t seed = 1;  ///< of made data; the run's seed does not change the data
+  std::uint64_t seed = 1;        ///< of made data; the run's seed does not change the data
+  std::uint32_t image_size = 0;  ///< height and width that photos are brought to; 0: 224
+  /// Examples that are read when they are visited:
+  enum class OnError {
+    kFail,  ///< one that cannot be read ends the run
+    kSkip,  ///< it is left out, and counted
+  };
+  OnError on_error = OnError::kFail;
+  std::uint32_t decode_threads = 1;  ///< of each process; 0: decode where training runs
+  std::uint32_t prefetch = 4;        ///< batches that are made ready in advance
   bool operator==(const DataConfig&) const = default;
 };
 
@@ -128,6 +137,9 @@ inline constexpr const char* kNoExchange = "none";
 struct ExchangeConfig {
   std::string strategy = kNoExchange;  ///< row of kExchanges, or kNoExchange
   double fraction = 0.1;               ///< which share of its part a worker gives away
+  /// Visit examples that have just moved after those that stayed, so that the first steps of the
+  /// epoch need not wait for them. Also after a repartitioning.
+  bool arrivals_last = false;
   bool operator==(const ExchangeConfig&) const = default;
 };
 
@@ -137,6 +149,9 @@ struct StoreConfig {
     kPartitioned,  ///< a process holds its workers' parts; examples travel
   };
   Kind kind = Kind::kReplicated;
+  bool files = false;         ///< replicated: read examples from their files at every visit
+  std::uint32_t cache = 256;  ///< MiB per process for what was read from files; 0: none
+  std::string path = {};      ///< partitioned: the local folder of the parts; empty: in memory
   bool operator==(const StoreConfig&) const = default;
 };
 

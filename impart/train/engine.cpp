@@ -1,6 +1,7 @@
 #include "impart/train/engine.h"
 
 #include <algorithm>
+#include <chrono>
 #include <utility>
 
 #include <fmt/format.h>
@@ -16,18 +17,30 @@ namespace {
 
 /// Most examples in one forward pass where the config leaves it to us.
 constexpr std::int64_t kMostRows = 4096;
-constexpr std::int64_t kInferenceBatch = 512;
+constexpr std::size_t kInferenceBatch = 512;
 
 std::span<float> floats(torch::Tensor& tensor) {
   return {tensor.data_ptr<float>(), static_cast<std::size_t>(tensor.numel())};
 }
 
-torch::Tensor ids_on(torch::Device device, std::span<const ExampleId> ids) {
-  auto tensor = torch::empty({static_cast<std::int64_t>(ids.size())}, torch::kInt64);
-  auto* values = tensor.data_ptr<std::int64_t>();
-  std::transform(ids.begin(), ids.end(), values,
-                 [](ExampleId id) { return static_cast<std::int64_t>(index(id)); });
-  return tensor.to(device);
+/// Adds the time from its construction to its end to a number of seconds.
+class Timer {
+ public:
+  explicit Timer(double& seconds) : seconds_(seconds) {}
+  ~Timer() {
+    seconds_ += std::chrono::duration<double>(std::chrono::steady_clock::now() - started_).count();
+  }
+  Timer(const Timer&) = delete;
+  Timer& operator=(const Timer&) = delete;
+
+ private:
+  double& seconds_;
+  std::chrono::steady_clock::time_point started_ = std::chrono::steady_clock::now();
+};
+
+torch::Tensor losses_of(const torch::Tensor& logits, const torch::Tensor& targets) {
+  return torch::nn::functional::cross_entropy(
+      logits, targets, torch::nn::functional::CrossEntropyFuncOptions().reduction(torch::kNone));
 }
 
 }  // namespace
@@ -64,27 +77,31 @@ void Engine::start_worker_statistics() {
   });
 }
 
-void Engine::begin_epoch(const StepPlan& plan, const torch::Tensor& augmentation,
-                         std::uint32_t first_step) {
+void Engine::begin_epoch(const StepPlan& plan, std::uint32_t epoch, std::uint32_t first_step) {
   plan_ = &plan;
-  augmentation_ = augmentation;
-  ids_ = ids_on(device(), visits_of(plan, hosted_, first_step, plan.steps()).ids);
-  labels_ = spec_.images.labels.index_select(0, ids_);
-  collected_ = torch::empty({signal_set_.size(), ids_.size(0)},
-                            torch::TensorOptions().device(device()).dtype(torch::kFloat32));
+  first_step_ = first_step;
+  VisitList visits = visits_of(plan, hosted_, first_step, plan.steps());
+  const auto rows = static_cast<std::int64_t>(visits.ids.size());
+  FeedPlan feed_plan{
+      .epoch = epoch, .ids = std::move(visits.ids), .workers = std::move(visits.workers)};
+  groups_.clear();
   next_row_ = 0;
+  for (std::uint32_t step = first_step; step < plan.steps(); ++step) {
+    groups_.push_back(group_workers(step, next_row_));
+    for (const Group& group : groups_.back()) {
+      next_row_ = group.row + group.rows;
+      feed_plan.ends.push_back(next_row_);
+    }
+  }
+  next_row_ = 0;
+  spec_.feed->begin(std::move(feed_plan));
+  collected_ = torch::empty({signal_set_.size(), rows},
+                            torch::TensorOptions().device(device()).dtype(torch::kFloat32));
   spec_.model->train();
 }
 
-std::int64_t Engine::rows_in(std::uint32_t step) const {
-  std::size_t rows = 0;
-  for (std::uint32_t worker = 0; worker < hosted_.count; ++worker) {
-    rows += plan_->batch_of(WorkerId{hosted_.first + worker}, step).size();
-  }
-  return static_cast<std::int64_t>(rows);
-}
-
 /// Whole workers together, as many as the memory allows: batch norm needs all rows of a worker.
+/// Groups without rows are left out.
 std::vector<Engine::Group> Engine::group_workers(std::uint32_t step, std::int64_t first_row) const {
   const std::int64_t wanted = spec_.config.workers.micro_batch;
   const std::int64_t most = wanted > 0 ? wanted : kMostRows;
@@ -102,6 +119,7 @@ std::vector<Engine::Group> Engine::group_workers(std::uint32_t step, std::int64_
     groups.back().rows += rows;
     row += rows;
   }
+  std::erase_if(groups, [](const Group& group) { return group.rows == 0; });
   return groups;
 }
 
@@ -121,16 +139,20 @@ void Engine::set_layout(const Group& group, std::uint32_t step) {
 
 torch::Tensor Engine::forward_losses(const Group& group, std::uint32_t step) {
   set_layout(group, step);
-  const auto ids = ids_.narrow(0, group.row, group.rows);
-  const auto labels = labels_.narrow(0, group.row, group.rows);
-  const auto output = spec_.model->forward(make_batch(spec_.images, ids, augmentation_));
-  const auto losses = torch::nn::functional::cross_entropy(
-      output.logits, labels,
-      torch::nn::functional::CrossEntropyFuncOptions().reduction(torch::kNone));
+  const Batch batch = spec_.feed->next(seconds_);
+  const Timer timer(seconds_.forward);
+  const auto output = spec_.model->forward(batch.inputs);
+  const auto losses = losses_of(output.logits, batch.targets);
   if (spec_.collect_signals) {
-    collected_.narrow(1, group.row, group.rows).copy_(signal_set_.compute(output, labels, losses));
+    collected_.narrow(1, group.row, group.rows)
+        .copy_(signal_set_.compute(output, batch.targets, losses));
   }
   return losses;
+}
+
+void Engine::run_backward(const torch::Tensor& loss) {
+  const Timer timer(seconds_.backward);
+  loss.backward();
 }
 
 void Engine::run_step(std::uint32_t step, double learning_rate) {
@@ -141,50 +163,56 @@ void Engine::run_step(std::uint32_t step, double learning_rate) {
   } else {
     run_shared_step(step, learning_rate);
   }
-  next_row_ += rows_in(step);
+  for (const Group& group : groups_of(step)) next_row_ = group.row + group.rows;
 }
 
 void Engine::run_shared_step(std::uint32_t step, double learning_rate) {
   const auto examples = static_cast<double>(plan_->examples_in(step));
   parameters_.gradients().zero_();
-  auto groups = group_workers(step, next_row_);
-  std::erase_if(groups, [](const Group& group) { return group.rows == 0; });
+  const auto& groups = groups_of(step);
   if (groups.empty()) gradient_sum_.expect_backward();
   for (const Group& group : groups) {
     const auto losses = forward_losses(group, step);
     if (&group == &groups.back()) gradient_sum_.expect_backward();
-    (losses.sum() / examples).backward();
+    run_backward(losses.sum() / examples);
   }
-  gradient_sum_.finish();
+  {
+    const Timer timer(seconds_.weight_exchange);
+    gradient_sum_.finish();
+  }
+  const Timer timer(seconds_.weight_update);
   optimizer_.step(parameters_.values(), parameters_.gradients(), learning_rate);
 }
 
 void Engine::run_exact_step(std::uint32_t step, double learning_rate) {
   const auto examples = static_cast<double>(plan_->examples_in(step));
   std::vector<torch::Tensor> gradients;
-  for (const Group& group : group_workers(step, next_row_)) {
-    if (group.rows == 0) continue;
+  for (const Group& group : groups_of(step)) {
     parameters_.gradients().zero_();
-    (forward_losses(group, step).sum() / examples).backward();
+    run_backward(forward_losses(group, step).sum() / examples);
     gradients.push_back(parameters_.gradients().clone());
   }
-  std::vector<std::span<const float>> contributions;
-  for (torch::Tensor& gradient : gradients) contributions.emplace_back(floats(gradient));
-  exact_all_reduce_sum(communicator_, contributions, floats(parameters_.gradients()));
+  {
+    const Timer timer(seconds_.weight_exchange);
+    std::vector<std::span<const float>> contributions;
+    for (torch::Tensor& gradient : gradients) contributions.emplace_back(floats(gradient));
+    exact_all_reduce_sum(communicator_, contributions, floats(parameters_.gradients()));
+  }
+  const Timer timer(seconds_.weight_update);
   optimizer_.step(parameters_.values(), parameters_.gradients(), learning_rate);
 }
 
 void Engine::run_local_step(std::uint32_t step, double learning_rate) {
-  for (const Group& group : group_workers(step, next_row_)) {
-    if (group.rows == 0) continue;
+  for (const Group& group : groups_of(step)) {
     Replica& replica = replicas_[group.first];
     const torch::NoGradGuard no_grad;
     parameters_.values().copy_(replica.values);
     parameters_.gradients().zero_();
     {
       const torch::AutoGradMode with_grad(true);
-      forward_losses(group, step).mean().backward();
+      run_backward(forward_losses(group, step).mean());
     }
+    const Timer timer(seconds_.weight_update);
     replica.optimizer.step(parameters_.values(), parameters_.gradients(), learning_rate);
     replica.values.copy_(parameters_.values());
   }
@@ -194,6 +222,7 @@ void Engine::run_local_step(std::uint32_t step, double learning_rate) {
 }
 
 void Engine::average_replicas() {
+  const Timer timer(seconds_.weight_exchange);
   const torch::NoGradGuard no_grad;
   torch::Tensor& mean = parameters_.values();
   if (is_exact()) {
@@ -255,36 +284,56 @@ void Engine::collapse_statistics() {
   set_running_statistics(*spec_.model, statistics.to(device()));
 }
 
-std::vector<float> Engine::inference_losses() {
+/// Worker by worker, so that batches, and with them the bits, do not depend on the number of
+/// processes.
+std::vector<float> Engine::inference_losses(const Partition& partition) {
   const torch::NoGradGuard no_grad;
   collapse_statistics();
   spec_.model->eval();
-  const std::int64_t examples = spec_.images.labels.size(0);
-  std::vector<std::size_t> counts;
-  std::int64_t first = 0;
-  for (std::uint32_t rank = 0; rank < communicator_.size(); ++rank) {
-    const auto begin = examples * rank / communicator_.size();
-    const auto end = examples * (rank + 1) / communicator_.size();
-    if (rank == communicator_.rank()) first = begin;
-    counts.push_back(static_cast<std::size_t>(end - begin));
+  const Parts parts = partition.parts();
+  FeedPlan plan{.augment = false};
+  for (std::uint32_t worker = hosted_.first; worker < hosted_.first + hosted_.count; ++worker) {
+    const auto part = parts.of(WorkerId{worker});
+    for (std::size_t end = 0; end < part.size();) {
+      end = std::min(end + kInferenceBatch, part.size());
+      plan.ends.push_back(static_cast<std::int64_t>(plan.ids.size() + end));
+    }
+    plan.ids.insert(plan.ids.end(), part.begin(), part.end());
+    plan.workers.insert(plan.workers.end(), part.size(), WorkerId{worker});
   }
-  const auto mine = static_cast<std::int64_t>(counts[communicator_.rank()]);
-  auto losses = torch::empty({mine}, torch::TensorOptions().device(device()));
-  for (std::int64_t start = 0; start < mine; start += kInferenceBatch) {
-    const std::int64_t rows = std::min(kInferenceBatch, mine - start);
-    const auto ids = torch::arange(first + start, first + start + rows,
-                                   torch::TensorOptions().device(device()).dtype(torch::kInt64));
-    const auto output = spec_.model->forward(make_batch(spec_.images, ids));
-    losses.narrow(0, start, rows)
-        .copy_(torch::nn::functional::cross_entropy(
-            output.logits, spec_.images.labels.narrow(0, first + start, rows),
-            torch::nn::functional::CrossEntropyFuncOptions().reduction(torch::kNone)));
+  const std::vector<std::int64_t> ends = plan.ends;
+  auto mine = torch::empty({static_cast<std::int64_t>(plan.ids.size())},
+                           torch::TensorOptions().device(device()));
+  spec_.feed->begin(std::move(plan));
+  PhaseSeconds waiting;  // whoever calls counts the whole pass
+  for (std::size_t i = 0; i < ends.size(); ++i) {
+    const std::int64_t start = i == 0 ? 0 : ends[i - 1];
+    const Batch batch = spec_.feed->next(waiting);
+    mine.narrow(0, start, ends[i] - start)
+        .copy_(losses_of(spec_.model->forward(batch.inputs).logits, batch.targets));
   }
   spec_.model->train();
-  auto host = losses.to(torch::kCPU).contiguous();
-  std::vector<float> all(static_cast<std::size_t>(examples));
-  communicator_.all_gather(std::span<const float>(floats(host)), counts, std::span<float>(all));
-  return all;
+  auto host = mine.to(torch::kCPU).contiguous();
+  return gather_by_example(floats(host), parts);
+}
+
+/// The values of all examples, from those of every process's parts.
+std::vector<float> Engine::gather_by_example(std::span<const float> mine, const Parts& parts) {
+  std::vector<ExampleId> ids;
+  std::vector<std::size_t> counts;
+  for (std::uint32_t rank = 0; rank < communicator_.size(); ++rank) {
+    const auto there = hosted_workers(parts.workers(), rank, communicator_.size());
+    const std::size_t before = ids.size();
+    for (std::uint32_t worker = there.first; worker < there.first + there.count; ++worker) {
+      const auto part = parts.of(WorkerId{worker});
+      ids.insert(ids.end(), part.begin(), part.end());
+    }
+    counts.push_back(ids.size() - before);
+  }
+  std::vector<float> by_part(ids.size()), by_example(ids.size());
+  communicator_.all_gather(mine, counts, std::span<float>(by_part));
+  for (std::size_t i = 0; i < ids.size(); ++i) by_example[index(ids[i])] = by_part[i];
+  return by_example;
 }
 
 std::vector<std::pair<std::string, torch::Tensor>> Engine::gather_state() {

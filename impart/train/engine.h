@@ -10,11 +10,12 @@
 
 #include "impart/comm/communicator.h"
 #include "impart/comm/hosted_workers.h"
-#include "impart/data/batch.h"
 #include "impart/models/classifier.h"
 #include "impart/models/worker_batch_norm.h"
+#include "impart/store/ledger.h"
 #include "impart/train/batch_signals.h"
 #include "impart/train/config.h"
+#include "impart/train/feed.h"
 #include "impart/train/flat_parameters.h"
 #include "impart/train/gradient_sum.h"
 #include "impart/train/optimizer.h"
@@ -25,7 +26,7 @@ namespace impart {
 struct EngineSpec {
   RunConfig config;
   std::shared_ptr<Classifier> model;  ///< initialised, on its device
-  DeviceImages images;                ///< training data, on the same device
+  Feed* feed = nullptr;               ///< training data; must outlive the engine
   bool collect_signals = true;        ///< false only to measure what collecting costs
 };
 
@@ -42,10 +43,9 @@ class Engine {
  public:
   Engine(EngineSpec spec, Communicator& communicator);
 
-  /// Gets ready for an epoch that starts, or goes on, with `first_step`: puts ids on the device and
-  /// makes room for signals.
-  void begin_epoch(const StepPlan& plan, const torch::Tensor& augmentation,
-                   std::uint32_t first_step);
+  /// Gets ready for an epoch that starts, or goes on, with `first_step`: tells the feed what it
+  /// will be asked for and makes room for signals. The plan must live until the end of the epoch.
+  void begin_epoch(const StepPlan& plan, std::uint32_t epoch, std::uint32_t first_step);
 
   /// One step with this learning rate. No host work per example, no waiting for the device.
   /// Collective: every process calls it, in the same order.
@@ -65,13 +65,17 @@ class Engine {
   void collapse_statistics();
 
   /// The loss of every example under the current model, in evaluation mode and without
-  /// augmentation; each process computes its share.
+  /// augmentation; each process computes those of its workers' parts.
   /// Collective: every process calls it, in the same order.
-  std::vector<float> inference_losses();
+  std::vector<float> inference_losses(const Partition& partition);
 
   Classifier& model() { return *spec_.model; }
   const HostedWorkers& hosted() const { return hosted_; }
-  torch::Device device() const { return spec_.images.pixels.device(); }
+  torch::Device device() const { return spec_.feed->device(); }
+
+  /// Where the time of this process's steps went since it was last reset; on a GPU, where steps are
+  /// only started, the time it took to start them.
+  PhaseSeconds& seconds() { return seconds_; }
 
   /// All that a checkpoint must keep besides the model's own state: named tensors on the host,
   /// those of all workers of the run. Collective: every process calls it, in the same order.
@@ -93,15 +97,19 @@ class Engine {
 
   void start_worker_statistics();
   std::vector<Group> group_workers(std::uint32_t step, std::int64_t first_row) const;
-  std::int64_t rows_in(std::uint32_t step) const;
+  const std::vector<Group>& groups_of(std::uint32_t step) const {
+    return groups_[step - first_step_];
+  }
   void set_layout(const Group& group, std::uint32_t step);
   torch::Tensor forward_losses(const Group& group, std::uint32_t step);
+  void run_backward(const torch::Tensor& loss);
   void run_shared_step(std::uint32_t step, double learning_rate);
   void run_exact_step(std::uint32_t step, double learning_rate);
   void run_local_step(std::uint32_t step, double learning_rate);
   void average_replicas();
   bool is_local() const { return spec_.config.workers.sync.kind != SyncRule::Kind::kStep; }
   bool is_exact() const { return spec_.config.workers.reduce == WorkersConfig::Reduce::kExact; }
+  std::vector<float> gather_by_example(std::span<const float> mine, const Parts& parts);
   torch::Tensor gather_rows(const torch::Tensor& hosted_rows);
 
   EngineSpec spec_;
@@ -115,10 +123,11 @@ class Engine {
   std::vector<Replica> replicas_;
 
   const StepPlan* plan_ = nullptr;
-  torch::Tensor augmentation_;
-  torch::Tensor ids_, labels_;
+  std::vector<std::vector<Group>> groups_;  ///< of the steps since first_step_
+  std::uint32_t first_step_ = 0;
   torch::Tensor collected_;
   std::int64_t next_row_ = 0;
+  PhaseSeconds seconds_;
 };
 
 }  // namespace impart

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <memory>
+#include <utility>
 #include <vector>
 
 #include <torch/torch.h>
@@ -54,9 +55,24 @@ class BatchStatistics {
   std::vector<Saved> saved_;
 };
 
+/// The batches of this process: every P-th of the data set.
+FeedPlan plan_batches(std::uint64_t examples, const EvaluationSpec& spec,
+                      const Communicator& communicator) {
+  FeedPlan plan{.epoch = spec.epoch, .augment = spec.protocol == EvalConfig::Protocol::kPaper};
+  const std::uint64_t stride = std::uint64_t{spec.batch} * communicator.size();
+  for (std::uint64_t start = std::uint64_t{spec.batch} * communicator.rank(); start < examples;
+       start += stride) {
+    const std::uint64_t end = std::min(start + spec.batch, examples);
+    for (std::uint64_t id = start; id < end; ++id) plan.ids.push_back(ExampleId{id});
+    plan.ends.push_back(static_cast<std::int64_t>(plan.ids.size()));
+  }
+  plan.workers.assign(plan.ids.size(), spec.reader);
+  return plan;
+}
+
 }  // namespace
 
-Evaluation evaluate(Classifier& model, const DeviceImages& images, const EvaluationSpec& spec,
+Evaluation evaluate(Classifier& model, Feed& feed, const EvaluationSpec& spec,
                     Communicator& communicator) {
   const torch::NoGradGuard no_grad;
   model.eval();
@@ -64,29 +80,28 @@ Evaluation evaluate(Classifier& model, const DeviceImages& images, const Evaluat
   if (spec.protocol == EvalConfig::Protocol::kPaper) {
     statistics = std::make_unique<BatchStatistics>(model, spec.hosted_workers);
   }
-  const std::int64_t examples = images.labels.size(0);
-  const auto options = torch::TensorOptions().device(images.labels.device());
+  const auto options = torch::TensorOptions().device(feed.device());
   auto loss = torch::zeros({}, options.dtype(torch::kFloat64));
   auto correct = torch::zeros({}, options.dtype(torch::kInt64));
-  for (std::int64_t number = communicator.rank(); number * spec.batch < examples;
-       number += communicator.size()) {
-    const std::int64_t start = number * spec.batch;
-    const std::int64_t rows = std::min<std::int64_t>(spec.batch, examples - start);
-    const auto ids = torch::arange(start, start + rows, options.dtype(torch::kInt64));
-    const auto labels = images.labels.narrow(0, start, rows);
-    if (statistics) statistics->set_rows(rows);
-    const auto logits = model.forward(make_batch(images, ids, spec.augmentation)).logits;
-    loss +=
-        torch::nn::functional::cross_entropy(
-            logits, labels, torch::nn::functional::CrossEntropyFuncOptions().reduction(torch::kSum))
-            .to(torch::kFloat64);
-    correct += logits.argmax(1).eq(labels).sum();
+  FeedPlan plan = plan_batches(feed.examples(), spec, communicator);
+  const std::size_t batches = plan.ends.size();
+  feed.begin(std::move(plan));
+  PhaseSeconds waiting;  // whoever calls counts the whole evaluation
+  for (std::size_t i = 0; i < batches; ++i) {
+    const Batch batch = feed.next(waiting);
+    if (statistics) statistics->set_rows(batch.targets.size(0));
+    const auto logits = model.forward(batch.inputs).logits;
+    loss += torch::nn::functional::cross_entropy(
+                logits, batch.targets,
+                torch::nn::functional::CrossEntropyFuncOptions().reduction(torch::kSum))
+                .to(torch::kFloat64);
+    correct += logits.argmax(1).eq(batch.targets).sum();
   }
   statistics.reset();
   model.train();
   std::array sums = {loss.item<double>(), static_cast<double>(correct.item<std::int64_t>())};
   communicator.all_reduce_sum(std::span<double>(sums));
-  const auto count = static_cast<double>(std::max<std::int64_t>(1, examples));
+  const auto count = static_cast<double>(std::max<std::uint64_t>(1, feed.examples()));
   return {.loss = sums[0] / count, .accuracy = 100 * sums[1] / count};
 }
 

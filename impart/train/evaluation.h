@@ -2,12 +2,10 @@
 
 #include <cstdint>
 
-#include <torch/types.h>
-
 #include "impart/comm/communicator.h"
-#include "impart/data/batch.h"
 #include "impart/models/classifier.h"
 #include "impart/train/config.h"
+#include "impart/train/feed.h"
 
 namespace impart {
 
@@ -15,7 +13,8 @@ struct EvaluationSpec {
   EvalConfig::Protocol protocol = EvalConfig::Protocol::kClean;
   std::uint32_t batch = 256;
   std::uint32_t hosted_workers = 1;  ///< of this process, for the batch norms' layout
-  torch::Tensor augmentation = {};   ///< for `paper`: the test set's CropFlips of this epoch
+  std::uint32_t epoch = 0;           ///< for `paper`: whose random choices the test images get
+  WorkerId reader = {};              ///< a hosted worker, at whose cost examples are read
 };
 
 struct Evaluation {
@@ -30,7 +29,7 @@ struct Evaluation {
 /// prototype also moves its running statistics by them, which nothing it reports depends on; here
 /// they stay as they were.
 /// Collective: every process calls it, in the same order.
-Evaluation evaluate(Classifier& model, const DeviceImages& images, const EvaluationSpec& spec,
+Evaluation evaluate(Classifier& model, Feed& feed, const EvaluationSpec& spec,
                     Communicator& communicator);
 
 }  // namespace impart

@@ -33,7 +33,7 @@ class GradientSum {
     std::int64_t start = 0, size = 0;
     std::size_t parameters = 0;
     std::size_t ready = 0;
-    std::unique_ptr<PendingReduce> reduce;
+    std::unique_ptr<PendingOperation> reduce;
   };
   class Hook;
 

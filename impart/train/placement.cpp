@@ -52,6 +52,7 @@ Placement::Placement(const RunConfig& config, PlacementData data)
 
 std::optional<PlacementChange> Placement::prepare_epoch(
     std::uint32_t epoch, const std::function<std::vector<float>()>& inference_losses) {
+  arrivals_.clear();
   const auto event = std::find_if(schedule_.begin(), schedule_.end(),
                                   [&](const ScheduleEvent& e) { return e.epoch == epoch; });
   if (event == schedule_.end()) return std::nullopt;
@@ -113,9 +114,12 @@ PlacementChange Placement::exchange(std::uint32_t epoch,
 PlacementChange Placement::replace(Partition next, Kind kind, std::vector<float> importance) {
   PlacementChange change{.kind = kind};
   if (has_partition_) {
-    const MovePlan plan = diff(partition_, next);
-    change.moved = plan.moves.size();
-    change.messages = plan.messages();
+    change.plan = diff(partition_, next);
+    change.moved = change.plan.moves.size();
+    change.messages = change.plan.messages();
+    if (config_.exchange.arrivals_last) {
+      for (const Move& move : change.plan.moves) arrivals_.push_back(move.example);
+    }
   }
   partition_ = std::move(next);
   has_partition_ = true;
@@ -131,16 +135,27 @@ PlacementChange Placement::replace(Partition next, Kind kind, std::vector<float>
 }
 
 Parts Placement::order(std::uint32_t epoch) const {
-  return order_epoch(partition_, {.seed = config_.seed,
-                                  .epoch = epoch,
-                                  .shuffle = config_.workers.shuffle,
-                                  .importance = dealt_by_});
+  Parts order = order_epoch(partition_, {.seed = config_.seed,
+                                         .epoch = epoch,
+                                         .shuffle = config_.workers.shuffle,
+                                         .importance = dealt_by_});
+  if (arrivals_.empty()) return order;
+  std::vector<bool> arrived(data_.examples);
+  for (const ExampleId id : arrivals_) arrived[index(id)] = true;
+  for (std::uint32_t worker = 0; worker < order.workers(); ++worker) {
+    const auto visits = order.of(WorkerId{worker});
+    std::stable_partition(visits.begin(), visits.end(),
+                          [&](ExampleId id) { return !arrived[index(id)]; });
+  }
+  return order;
 }
 
-void Placement::restore(Partition partition, ImportanceTable table, std::vector<float> dealt_by) {
+void Placement::restore(Partition partition, ImportanceTable table, std::vector<float> dealt_by,
+                        std::vector<ExampleId> arrivals) {
   partition_ = std::move(partition);
   table_ = std::move(table);
   dealt_by_ = std::move(dealt_by);
+  arrivals_ = std::move(arrivals);
   has_partition_ = true;
 }
 

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "impart/importance/importance_table.h"
+#include "impart/partition/move_plan.h"
 #include "impart/partition/partition.h"
 #include "impart/partition/schedule.h"
 #include "impart/train/config.h"
@@ -23,6 +24,7 @@ struct PlacementData {
 /// What happened to the partition before an epoch.
 struct PlacementChange {
   ScheduleEvent::Kind kind = ScheduleEvent::Kind::kRandom;
+  MovePlan plan = {};  ///< what has to move; nothing for a first partition
   std::uint64_t moved = 0;
   std::uint64_t messages = 0;
   double imbalance_cv = 0;  ///< by the importance that decided; 0 for random partitions
@@ -51,9 +53,12 @@ class Placement {
   const ImportanceTable& table() const { return table_; }
 
   /// The importance that the current partition was dealt by; empty if it is random. With the
-  /// partition and the table, it is all that a checkpoint has to keep.
+  /// partition, the table and the arrivals, it is all that a checkpoint has to keep.
   const std::vector<float>& dealt_by() const { return dealt_by_; }
-  void restore(Partition partition, ImportanceTable table, std::vector<float> dealt_by);
+  /// The examples that moved before this epoch, if they are visited last.
+  const std::vector<ExampleId>& arrivals() const { return arrivals_; }
+  void restore(Partition partition, ImportanceTable table, std::vector<float> dealt_by,
+               std::vector<ExampleId> arrivals);
 
  private:
   PlacementChange deal_randomly(std::uint32_t epoch);
@@ -68,6 +73,7 @@ class Placement {
   ImportanceTable table_;
   Partition partition_;
   std::vector<float> dealt_by_;
+  std::vector<ExampleId> arrivals_;
   bool has_partition_ = false;
 };
 

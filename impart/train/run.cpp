@@ -83,32 +83,21 @@ void check_supported(const RunConfig& config) {
   if (config.precision != RunConfig::Precision::kFp32) {
     throw ConfigError("precision: this engine trains in fp32 only");
   }
-  if (config.store.kind != StoreConfig::Kind::kReplicated) {
-    throw ConfigError("store.kind: this engine has replicated stores only");
-  }
   if (config.device == RunConfig::Device::kCuda && !torch::cuda::is_available()) {
     throw ConfigError("device: cuda, but no CUDA device can be used; take device=cpu or auto");
   }
 }
 
-ImageData load(const RunConfig& config) {
-  ImageData data = load_data({.name = config.data.name,
-                              .root = config.data.root,
-                              .limit = config.data.limit,
-                              .seed = config.data.seed,
-                              .train_examples = config.data.train_examples,
-                              .test_examples = config.data.test_examples});
-  if (config.workers.count > data.train.count) {
-    throw ConfigError(
-        fmt::format("workers.count: there are {} workers, but only {} training examples",
-                    config.workers.count, data.train.count));
-  }
-  return data;
+torch::Device choose_device(const RunConfig& config) {
+  const bool wanted = config.device != RunConfig::Device::kCpu && torch::cuda::is_available();
+  return wanted ? torch::kCUDA : torch::kCPU;
 }
 
 RunOutcome train(const RunSpec& spec, Communicator& communicator, const RunObserver& observer,
-                 ImageData data) {
-  Trainer trainer(spec, communicator, observer, std::move(data));
+                 LoadedData data) {
+  Trainer trainer(
+      spec, communicator, observer,
+      prepare_run_data(std::move(data), spec.config, choose_device(spec.config), communicator));
   if (!spec.resume) return trainer.run();
   const std::string checkpoint = agree_on_checkpoint(spec, communicator, observer);
   if (!checkpoint.empty()) trainer.restore(checkpoint);
@@ -126,7 +115,7 @@ RunOutcome run_training(const RunSpec& spec, Communicator& communicator,
   // Everything that can be wrong with the input is found before the run directory is touched.
   check_supported(spec.config);
   set_threads(spec.config, communicator);
-  ImageData data = load(spec.config);
+  LoadedData data = load_run_data(spec.config);
   const bool is_writer = communicator.rank() == 0;
   if (is_writer) prepare_folder(spec);
   communicator.barrier();

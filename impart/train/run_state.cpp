@@ -23,6 +23,7 @@ using nlohmann::json;
 
 constexpr const char* kVisitIds = "visits.ids";
 constexpr const char* kVisitValues = "visits.values";
+constexpr const char* kArrivals = "arrivals";
 
 /// The members of a summary that a run adds to from start to end, by name.
 template <class Summary, class Function>
@@ -35,7 +36,9 @@ void for_each_running(Summary& s, Function&& f) {
   f("seconds_eval", s.seconds_eval);
   f("examples_moved", s.examples_moved);
   f("messages", s.messages);
+  f("bytes_disk", s.bytes_disk);
   f("bytes_network", s.bytes_network);
+  f("peak_stored_examples", s.peak_stored_examples);
   f("best_epoch", s.best_epoch);
   f("epochs", s.epochs);
   f("examples", s.examples);
@@ -94,7 +97,28 @@ RunState parse(const json& content) {
   return state;
 }
 
-void write_tensors(const std::string& path, const RunState& state) {
+torch::Tensor tensor_of(const std::vector<ExampleId>& ids) {
+  std::vector<std::int64_t> numbers;
+  for (const ExampleId id : ids) numbers.push_back(static_cast<std::int64_t>(index(id)));
+  return torch::tensor(numbers, torch::kInt64);
+}
+
+std::vector<ExampleId> ids_of(const torch::Tensor& tensor, std::uint64_t examples,
+                              const std::string& path) {
+  const auto* numbers = tensor.data_ptr<std::int64_t>();
+  std::vector<ExampleId> ids;
+  for (std::int64_t i = 0; i < tensor.numel(); ++i) {
+    ids.push_back(ExampleId{static_cast<std::uint64_t>(numbers[i])});
+    if (index(ids.back()) >= examples) {
+      throw DataError(
+          fmt::format("{}: names example {}, but there are {}", path, index(ids.back()), examples));
+    }
+  }
+  return ids;
+}
+
+void write_tensors(const std::string& path, const RunState& state,
+                   const std::vector<ExampleId>& arrivals) {
   std::vector<torch::Tensor> keep_alive;
   std::vector<TensorView> views;
   const auto add = [&](const std::string& name, const torch::Tensor& tensor) {
@@ -103,23 +127,24 @@ void write_tensors(const std::string& path, const RunState& state) {
   };
   for (const auto& [name, tensor] : state.tensors) add(name, tensor);
   if (!state.visit_ids.empty()) {
-    std::vector<std::int64_t> ids;
-    for (const ExampleId id : state.visit_ids) ids.push_back(static_cast<std::int64_t>(index(id)));
-    add(kVisitIds, torch::tensor(ids, torch::kInt64));
+    add(kVisitIds, tensor_of(state.visit_ids));
     add(kVisitValues, torch::tensor(state.visit_values, torch::kFloat32));
   }
+  if (!arrivals.empty()) add(kArrivals, tensor_of(arrivals));
   write_safetensors(path, views);
 }
 
-void read_tensors(const std::string& path, RunState& state) {
+/// Returns the arrivals.
+std::vector<ExampleId> read_tensors(const std::string& path, std::uint64_t examples,
+                                    RunState& state) {
   const SafetensorsFile file(path);
+  std::vector<ExampleId> arrivals;
   for (const TensorView& view : file.tensors()) {
     const torch::Tensor tensor = copy_of(view);
     if (view.name == kVisitIds) {
-      const auto* ids = tensor.data_ptr<std::int64_t>();
-      for (std::int64_t i = 0; i < tensor.numel(); ++i) {
-        state.visit_ids.push_back(ExampleId{static_cast<std::uint64_t>(ids[i])});
-      }
+      state.visit_ids = ids_of(tensor, examples, path);
+    } else if (view.name == kArrivals) {
+      arrivals = ids_of(tensor, examples, path);
     } else if (view.name == kVisitValues) {
       const auto* values = tensor.data_ptr<float>();
       state.visit_values.assign(values, values + tensor.numel());
@@ -127,6 +152,7 @@ void read_tensors(const std::string& path, RunState& state) {
       state.tensors.emplace_back(view.name, tensor);
     }
   }
+  return arrivals;
 }
 
 /// A table of other examples or notions than the run's cannot go on.
@@ -149,7 +175,7 @@ void save_run_state(const std::string& run_folder, const RunState& state,
                     const Placement& placement, Classifier& model, std::uint32_t keep) {
   CheckpointWriter checkpoint(run_folder, state.total_steps);
   save_model(checkpoint.path("model.safetensors"), model);
-  write_tensors(checkpoint.path("training.safetensors"), state);
+  write_tensors(checkpoint.path("training.safetensors"), state, placement.arrivals());
   save_table(checkpoint.path("importance.table"), placement.table());
   write_partition(checkpoint.path("partition.npy"), placement.partition());
   write_scores(checkpoint.path("dealt_by.npy"), "importance", placement.dealt_by());
@@ -175,8 +201,10 @@ RunState load_run_state(const std::string& checkpoint, Placement& placement, Cla
   std::vector<float> dealt_by;
   scores.scores().visit([&](auto values) { dealt_by.assign(values.begin(), values.end()); });
   load_model(path("model.safetensors"), model);
-  read_tensors(path("training.safetensors"), state);
-  placement.restore(std::move(partition), std::move(table), std::move(dealt_by));
+  std::vector<ExampleId> arrivals =
+      read_tensors(path("training.safetensors"), partition.examples(), state);
+  placement.restore(std::move(partition), std::move(table), std::move(dealt_by),
+                    std::move(arrivals));
   return state;
 }
 

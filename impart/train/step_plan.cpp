@@ -56,6 +56,7 @@ VisitList visits_of(const StepPlan& plan, const HostedWorkers& workers, std::uin
       const auto batch = plan.batch_of(WorkerId{worker}, step);
       const std::size_t observed = plan.observed_of(WorkerId{worker}, step);
       visits.ids.insert(visits.ids.end(), batch.begin(), batch.end());
+      visits.workers.insert(visits.workers.end(), batch.size(), WorkerId{worker});
       visits.observed.insert(visits.observed.end(), observed, true);
       visits.observed.insert(visits.observed.end(), batch.size() - observed, false);
     }

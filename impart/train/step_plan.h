@@ -45,6 +45,7 @@ class StepPlan {
 /// after worker, from first_step to last_step - 1: the order in which their signals are collected.
 struct VisitList {
   std::vector<ExampleId> ids;
+  std::vector<WorkerId> workers;
   std::vector<bool> observed;
 };
 VisitList visits_of(const StepPlan& plan, const HostedWorkers& workers, std::uint32_t first_step,

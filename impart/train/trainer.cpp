@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <array>
-#include <filesystem>
 #include <utility>
 
 #include <fmt/format.h>
@@ -14,6 +13,7 @@
 #include "impart/models/init.h"
 #include "impart/models/models.h"
 #include "impart/models/worker_statistics.h"
+#include "impart/train/gather_costs.h"
 #include "impart/train/learning_rate.h"
 #include "impart/train/run_state.h"
 #include "impart/train/weights_hash.h"
@@ -23,21 +23,15 @@ namespace {
 
 constexpr std::size_t kObserveBatch = 4096;
 
-torch::Device choose_device(const RunConfig& config) {
-  const bool wanted = config.device != RunConfig::Device::kCpu && torch::cuda::is_available();
-  return wanted ? torch::kCUDA : torch::kCPU;
-}
-
-std::shared_ptr<Classifier> make_model(const RunConfig& config, const ImageSet& set,
-                                       torch::Device device) {
+std::shared_ptr<Classifier> make_model(const RunConfig& config, const RunData& data) {
   const ModelSpec spec{
-      .classes = set.classes,
-      .channels = set.channels,
-      .image_size = set.height,
+      .classes = data.classes,
+      .channels = data.channels,
+      .image_size = data.image_size,
       .stem = config.model.stem == ModelConfig::Stem::kCifar ? Stem::kCifar : Stem::kImagenet};
   auto model = find_entry(kModels, "model", config.model.name).function(spec);
   initialise_parameters(*model, config.seed);
-  model->to(device);
+  model->to(data.train->device());
   return model;
 }
 
@@ -45,53 +39,32 @@ double seconds_since(std::chrono::steady_clock::time_point start) {
   return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
 }
 
-std::string_view name_of(ScheduleEvent::Kind kind) {
-  switch (kind) {
-    case ScheduleEvent::Kind::kRandom:
-      return "random";
-    case ScheduleEvent::Kind::kHeuristic:
-      return "heuristic";
-    case ScheduleEvent::Kind::kExchange:
-      return "exchange";
-  }
-  return "";
-}
-
 }  // namespace
 
 Trainer::Trainer(const RunSpec& spec, Communicator& communicator, const RunObserver& observer,
-                 ImageData data)
+                 RunData data)
     : spec_(spec),
       config_(spec.config),
       communicator_(communicator),
       observer_(observer),
-      train_set_(std::move(data.train)),
-      test_set_(std::move(data.test)),
-      device_(choose_device(spec.config)),
-      test_images_(put_on_device(test_set_, device_)),
-      placement_(
-          config_,
-          {.examples = train_set_.count, .labels = train_set_.labels, .truth = train_set_.truth}),
-      engine_({.config = config_,
-               .model = make_model(config_, train_set_, device_),
-               .images = put_on_device(train_set_, device_)},
+      data_(std::move(data)),
+      placement_(config_,
+                 {.examples = data_.examples, .labels = data_.labels, .truth = data_.truth}),
+      engine_({.config = config_, .model = make_model(config_, data_), .feed = data_.train.get()},
               communicator) {
   summary_.epochs = config_.epochs;
-  summary_.examples = train_set_.count;
+  summary_.examples = data_.examples;
   summary_.workers = config_.workers.count;
   summary_.processes = communicator.size();
   summary_.seed = config_.seed;
 }
 
 RunOutcome Trainer::run() {
-  if (is_writer()) {
-    metrics_ = std::make_unique<MetricsLog>(config_.output + "/metrics.jsonl", position_.epoch);
-    events_ = std::make_unique<EventWriter>(
-        EventWriterSpec{.folder = config_.output, .first_step = position_.epoch});
-  }
+  if (is_writer()) recorder_ = std::make_unique<RunRecorder>(config_, position_.epoch);
   while (position_.epoch < config_.epochs) {
     epoch_started_ = Clock::now();
     if (position_.step == 0) prepare_epoch();
+    settle_store();
     const auto train_started = Clock::now();
     const bool done = train_epoch();
     const double seconds_train = seconds_since(train_started);
@@ -112,26 +85,45 @@ void Trainer::prepare_epoch() {
   double seconds_losses = 0;
   change_ = placement_.prepare_epoch(position_.epoch, [&] {
     const auto losses_started = Clock::now();
-    auto losses = engine_.inference_losses();
+    settle_store();
+    auto losses = engine_.inference_losses(placement_.partition());
     seconds_losses = seconds_since(losses_started);
     return losses;
   });
   if (!change_) return;
+  const double seconds_decision = seconds_since(started) - seconds_losses;
+  seconds_.importance_pass += seconds_losses;
+  seconds_.partition += seconds_decision;
+  move_examples();
   const bool is_exchange = change_->kind == ScheduleEvent::Kind::kExchange;
   (is_exchange ? summary_.seconds_exchange : summary_.seconds_partition) += seconds_since(started);
   summary_.seconds_importance_pass += seconds_losses;
   summary_.examples_moved += change_->moved;
   summary_.messages += change_->messages;
-  if (!is_writer()) return;
-  if (config_.partition.save) {
-    std::filesystem::create_directories(config_.output + "/partitions");
-    write_partition(fmt::format("{}/partitions/epoch-{:04}.csv", config_.output, position_.epoch),
-                    placement_.partition());
-  }
-  if (!change_->importance.empty()) {
-    events_->histogram("importance/" + config_.importance.notion, position_.epoch,
-                       change_->importance);
-  }
+  if (recorder_) recorder_->record_change(position_.epoch, *change_, placement_.partition());
+}
+
+/// Lets the store follow the partition. Where arrivals are visited last, they travel while the
+/// epoch's first steps are run.
+void Trainer::move_examples() {
+  if (!data_.train_store || !settled_) return;
+  const auto started = Clock::now();
+  report("exchange");
+  data_.train_store->start_moves(change_->plan);
+  if (!config_.exchange.arrivals_last) data_.train_store->finish_moves();
+  change_->plan = {};
+  seconds_.exchange += seconds_since(started);
+}
+
+/// The first time, and after a restart, the store may hold anything.
+void Trainer::settle_store() {
+  if (!data_.train_store || settled_) return;
+  const auto started = Clock::now();
+  report("store");
+  data_.train_store->settle(placement_.partition());
+  if (data_.test_store) data_.test_store->settle({{}, config_.workers.count});
+  settled_ = true;
+  seconds_.exchange += seconds_since(started);
 }
 
 double Trainer::learning_rate_now() const {
@@ -143,14 +135,11 @@ bool Trainer::train_epoch() {
   plan_ = std::make_unique<StepPlan>(placement_.order(position_.epoch), config_.workers.batch,
                                      config_.workers.uneven);
   first_step_ = position_.step;
-  const Augmentation* augment =
-      find_entry(kAugmentations, "augmentation", config_.data.augment).function;
-  const AugmentPlan choices =
-      augment({.seed = config_.seed, .epoch = position_.epoch, .examples = train_set_.count});
-  engine_.begin_epoch(*plan_, put_on_device(choices, device_), first_step_);
+  engine_.begin_epoch(*plan_, position_.epoch, first_step_);
   while (position_.step < plan_->steps()) {
     last_rate_ = learning_rate_now();
     engine_.run_step(position_.step, last_rate_);
+    if (data_.train_store) data_.train_store->advance_moves();
     examples_trained_ += plan_->examples_in(position_.step);
     ++position_.step;
     ++position_.total_steps;
@@ -158,6 +147,7 @@ bool Trainer::train_epoch() {
     if (agree_to_stop() && position_.step < plan_->steps()) return false;
   }
   engine_.end_epoch();
+  if (data_.train_store) data_.train_store->finish_moves();
   return true;
 }
 
@@ -172,66 +162,55 @@ bool Trainer::agree_to_stop() {
 void Trainer::finish_epoch(double seconds_train) {
   const auto tracking_started = Clock::now();
   observe_epoch();
+  seconds_.tracking += seconds_since(tracking_started);
   summary_.seconds_tracking += seconds_since(tracking_started);
   const std::uint32_t epoch = position_.epoch;
   const bool is_last = epoch + 1 == config_.epochs;
   std::optional<Evaluation> evaluation;
   if (is_last || (epoch + 1) % config_.eval.every == 0) evaluation = evaluate_model(epoch);
+  record_costs();
   record_epoch(evaluation, seconds_train);
   change_.reset();
+  skipped_.clear();
+  skipped_count_ = 0;
   ++position_.epoch;
   position_.step = 0;
   const bool due = config_.checkpoint.every > 0 && position_.epoch % config_.checkpoint.every == 0;
   if (due || is_last || stopping_) write_checkpoint();
 }
 
-/// Brings the visits of all processes together: ids are known to everybody, only signals travel.
-void Trainer::gather_visits(std::vector<ExampleId>& ids, std::vector<float>& values) {
+Visits Trainer::gather_epoch_visits() {
+  gather_skipped();
   const torch::Tensor mine = engine_.collected_signals();
-  const auto signals = static_cast<std::size_t>(mine.size(0));
-  std::vector<std::size_t> counts;
-  std::vector<VisitList> visits;
-  for (std::uint32_t rank = 0; rank < communicator_.size(); ++rank) {
-    const auto hosted = hosted_workers(config_.workers.count, rank, communicator_.size());
-    visits.push_back(visits_of(*plan_, hosted, first_step_, position_.step));
-    counts.push_back(signals * visits.back().ids.size());
-  }
-  std::vector<float> all;
-  std::size_t total = 0;
-  for (const std::size_t count : counts) total += count;
-  all.resize(total);
-  communicator_.all_gather(
-      std::span<const float>(mine.data_ptr<float>(), static_cast<std::size_t>(mine.numel())),
-      counts, std::span<float>(all));
+  return gather_visits({.plan = plan_.get(),
+                        .first_step = first_step_,
+                        .last_step = position_.step,
+                        .signals = static_cast<std::size_t>(mine.size(0)),
+                        .mine = {mine.data_ptr<float>(), static_cast<std::size_t>(mine.numel())},
+                        .earlier = &earlier_,
+                        .skipped = &skipped_},
+                       communicator_);
+}
 
-  // From [process][signal][row] to [signal][row], without the repeated visits of padded parts.
-  ids = earlier_.ids;
-  for (const VisitList& list : visits) {
-    for (std::size_t row = 0; row < list.ids.size(); ++row) {
-      if (list.observed[row]) ids.push_back(list.ids[row]);
-    }
+/// Examples that a process could not read are unobserved on all of them.
+void Trainer::gather_skipped() {
+  const auto skipped = data_.train->take_skipped();
+  std::array<std::int64_t, 1> count = {static_cast<std::int64_t>(skipped.size())};
+  communicator_.all_reduce_sum(std::span<std::int64_t>(count));
+  if (count[0] == 0) return;
+  std::vector<std::int64_t> flags(data_.examples);
+  for (const SkippedExample& example : skipped) {
+    flags[index(example.id)] = 1;
+    if (observer_.note) observer_.note("left out: " + example.reason);
   }
-  values.clear();
-  values.reserve(signals * ids.size());
-  for (std::size_t signal = 0; signal < signals; ++signal) {
-    const auto earlier =
-        std::span(earlier_.values).subspan(signal * earlier_.ids.size(), earlier_.ids.size());
-    values.insert(values.end(), earlier.begin(), earlier.end());
-    const float* block = all.data();
-    for (const VisitList& list : visits) {
-      const float* row_values = block + signal * list.ids.size();
-      for (std::size_t row = 0; row < list.ids.size(); ++row) {
-        if (list.observed[row]) values.push_back(row_values[row]);
-      }
-      block += signals * list.ids.size();
-    }
-  }
+  communicator_.all_reduce_max(std::span<std::int64_t>(flags));
+  skipped_.resize(data_.examples);
+  for (std::size_t id = 0; id < flags.size(); ++id) skipped_[id] = skipped_[id] || flags[id] != 0;
+  skipped_count_ = static_cast<std::uint64_t>(std::count(skipped_.begin(), skipped_.end(), true));
 }
 
 void Trainer::observe_epoch() {
-  std::vector<ExampleId> ids;
-  std::vector<float> values;
-  gather_visits(ids, values);
+  const auto [ids, values] = gather_epoch_visits();
   earlier_ = {};
   const std::uint64_t bad_before = placement_.table().non_finite_visits();
   const Signals whole = engine_.signals().view(values, ids.size());
@@ -259,19 +238,14 @@ Evaluation Trainer::evaluate_model(std::uint32_t epoch) {
   const auto started = Clock::now();
   report("evaluate");
   engine_.collapse_statistics();
-  const bool is_paper = config_.eval.protocol == EvalConfig::Protocol::kPaper;
   const bool shared = config_.workers.batch_norm == WorkersConfig::BatchNorm::kShared;
-  EvaluationSpec spec{.protocol = config_.eval.protocol,
-                      .batch = config_.eval.batch,
-                      .hosted_workers = shared ? 1 : engine_.hosted().count};
-  if (is_paper) {
-    // The training transform, drawn from a seed of its own so that it is not that of the examples.
-    const Augmentation* augment =
-        find_entry(kAugmentations, "augmentation", config_.data.augment).function;
-    spec.augmentation = put_on_device(
-        augment({.seed = ~config_.seed, .epoch = epoch, .examples = test_set_.count}), device_);
-  }
-  const Evaluation evaluation = evaluate(engine_.model(), test_images_, spec, communicator_);
+  const EvaluationSpec spec{.protocol = config_.eval.protocol,
+                            .batch = config_.eval.batch,
+                            .hosted_workers = shared ? 1 : engine_.hosted().count,
+                            .epoch = epoch,
+                            .reader = WorkerId{engine_.hosted().first}};
+  const Evaluation evaluation = evaluate(engine_.model(), *data_.test, spec, communicator_);
+  seconds_.evaluation += seconds_since(started);
   summary_.seconds_eval += seconds_since(started);
   return evaluation;
 }
@@ -286,57 +260,67 @@ void Trainer::record_epoch(const std::optional<Evaluation>& evaluation, double s
     }
     summary_.final_accuracy = evaluation->accuracy;
   }
-  if (!is_writer()) return;
-  nlohmann::ordered_json record = {{"epoch", epoch},
-                                   {"step", position_.total_steps},
-                                   {"learning_rate", last_rate_},
-                                   {"train_loss", train_loss_},
-                                   {"train_accuracy", train_accuracy_}};
-  if (evaluation) {
-    record["test_loss"] = evaluation->loss;
-    record["test_accuracy"] = evaluation->accuracy;
-  }
-  record["non_finite"] = non_finite_;
-  if (change_) {
-    record["placement"] = {
-        {"event", name_of(change_->kind)},       {"moved", change_->moved},
-        {"messages", change_->messages},         {"imbalance_cv", change_->imbalance_cv},
-        {"imbalance_ks", change_->imbalance_ks}, {"class_skew", change_->class_skew}};
-  }
-  record["seconds_train"] = seconds_train;
-  record["seconds"] = seconds_since(epoch_started_);
-  metrics_->append(record);
-  events_->scalar("train/loss", epoch, train_loss_);
-  events_->scalar("train/accuracy", epoch, train_accuracy_);
-  events_->scalar("train/learning_rate", epoch, last_rate_);
-  if (evaluation) {
-    events_->scalar("test/loss", epoch, evaluation->loss);
-    events_->scalar("test/accuracy", epoch, evaluation->accuracy);
-  }
-  if (change_) {
-    events_->scalar("placement/moved", epoch, static_cast<double>(change_->moved));
-    events_->scalar("placement/imbalance_cv", epoch, change_->imbalance_cv);
-  }
-  if (!observer_.epoch) return;
+  EpochResult result{.epoch = epoch,
+                     .step = position_.total_steps,
+                     .learning_rate = last_rate_,
+                     .train_loss = train_loss_,
+                     .train_accuracy = train_accuracy_,
+                     .non_finite = non_finite_,
+                     .skipped = skipped_count_,
+                     .seconds_train = seconds_train,
+                     .seconds = seconds_since(epoch_started_)};
+  if (evaluation) result.test_loss = evaluation->loss;
+  if (evaluation) result.test_accuracy = evaluation->accuracy;
+  if (recorder_) recorder_->record_epoch(result, change_ ? &*change_ : nullptr);
+  if (!is_writer() || !observer_.epoch) return;
   observer_.epoch({.epoch = epoch,
                    .epochs = config_.epochs,
                    .train_loss = train_loss_,
                    .train_accuracy = train_accuracy_,
-                   .test_loss = evaluation ? std::optional(evaluation->loss) : std::nullopt,
-                   .test_accuracy = evaluation ? std::optional(evaluation->accuracy) : std::nullopt,
-                   .seconds = seconds_since(epoch_started_),
+                   .test_loss = result.test_loss,
+                   .test_accuracy = result.test_accuracy,
+                   .seconds = result.seconds,
                    .event = change_ ? std::string(name_of(change_->kind)) : ""});
+}
+
+/// What the hosted workers' storage cost in this epoch.
+std::vector<StorageCost> Trainer::take_storage_costs() {
+  if (data_.train_store) return data_.train_store->take_costs();
+  // Every process read all of the data set once, and holds it.
+  std::vector<StorageCost> costs(engine_.hosted().count);
+  for (StorageCost& cost : costs) {
+    cost.bytes_source = std::exchange(data_.loaded_bytes, 0);
+  }
+  return costs;
+}
+
+void Trainer::record_costs() {
+  const Traffic& sent = communicator_.traffic();
+  EpochCosts mine{.epoch = position_.epoch,
+                  .workers = take_storage_costs(),
+                  .process = {.bytes_sent = sent.bytes - counted_.bytes,
+                              .messages_sent = sent.messages - counted_.messages,
+                              .seconds = std::exchange(seconds_, {})}};
+  mine.process.seconds += std::exchange(engine_.seconds(), {});
+  counted_ = sent;
+  LedgerEpoch epoch = gather_costs(mine, config_.workers.count, communicator_);
+  epoch.skipped = skipped_count_;
+  const StorageCost total = total_over_workers(epoch);
+  summary_.bytes_disk += total.bytes_source + total.bytes_local;
+  summary_.peak_stored_examples = std::max(summary_.peak_stored_examples, total.peak_stored);
+  for (const ProcessCost& process : epoch.processes) summary_.bytes_network += process.bytes_sent;
+  if (recorder_) recorder_->record_costs(epoch);
 }
 
 void Trainer::report(std::string_view phase) const {
   if (!is_writer() || !observer_.progress) return;
   const double seconds = seconds_since(started_);
   const double speed = seconds > 0 ? static_cast<double>(examples_trained_) / seconds : 0;
-  const double left = static_cast<double>(config_.epochs - position_.epoch) *
-                          static_cast<double>(train_set_.count) -
-                      (plan_ ? static_cast<double>(position_.step) / plan_->steps() *
-                                   static_cast<double>(train_set_.count)
-                             : 0);
+  const double left =
+      static_cast<double>(config_.epochs - position_.epoch) * static_cast<double>(data_.examples) -
+      (plan_ ? static_cast<double>(position_.step) / plan_->steps() *
+                   static_cast<double>(data_.examples)
+             : 0);
   observer_.progress(
       {.phase = phase,
        .epoch = position_.epoch,
@@ -350,8 +334,9 @@ void Trainer::report(std::string_view phase) const {
 }
 
 void Trainer::write_checkpoint() {
+  const auto started = Clock::now();
   report("checkpoint");
-  summary_.bytes_network = earlier_bytes_ + communicator_.traffic().bytes;
+  if (data_.train_store) data_.train_store->finish_moves();
   RunState state{.epoch = position_.epoch,
                  .step = position_.step,
                  .total_steps = position_.total_steps,
@@ -359,12 +344,17 @@ void Trainer::write_checkpoint() {
                  .summary = summary_,
                  .change = change_,
                  .seconds_total = summary_.seconds_total + seconds_since(started_)};
-  if (position_.step > 0) gather_visits(state.visit_ids, state.visit_values);
+  if (position_.step > 0) {
+    Visits visits = gather_epoch_visits();
+    state.visit_ids = std::move(visits.ids);
+    state.visit_values = std::move(visits.values);
+  }
   engine_.collapse_statistics();
   state.tensors = engine_.gather_state();
   if (is_writer()) {
     save_run_state(config_.output, state, placement_, engine_.model(), config_.checkpoint.keep);
   }
+  seconds_.checkpoint += seconds_since(started);
 }
 
 void Trainer::restore(const std::string& checkpoint) {
@@ -386,7 +376,6 @@ void Trainer::restore(const std::string& checkpoint) {
   const std::uint32_t processes = summary_.processes;
   summary_ = state.summary;
   summary_.processes = processes;
-  earlier_bytes_ = summary_.bytes_network;
   summary_.seconds_total = state.seconds_total;
   change_ = std::move(state.change);
 }
@@ -394,7 +383,6 @@ void Trainer::restore(const std::string& checkpoint) {
 RunOutcome Trainer::finish(bool preempted) {
   summary_.seconds_total += seconds_since(started_);
   summary_.weights_sha256 = hash_weights(engine_.model());
-  summary_.bytes_network = earlier_bytes_ + communicator_.traffic().bytes;
   if (is_writer() && !preempted) write_results();
   return {.summary = summary_, .preempted = preempted};
 }
@@ -405,7 +393,8 @@ void Trainer::write_results() {
   write_scores(config_.output + "/importance.npy", "importance",
                table.importance(config_.importance.notion));
   if (config_.importance.history) write_history(config_.output + "/history.npy", table);
-  write_summary(config_.output, summary_, {{"config_hash", spec_.config_hash}});
+  write_summary(config_.output, summary_,
+                {{"config_hash", spec_.config_hash}, {"payload_bytes_total", data_.payload_bytes}});
 }
 
 }  // namespace impart

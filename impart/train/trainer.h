@@ -8,13 +8,13 @@
 #include <vector>
 
 #include "impart/comm/communicator.h"
-#include "impart/data/datasets.h"
 #include "impart/train/engine.h"
 #include "impart/train/evaluation.h"
-#include "impart/train/metrics_log.h"
+#include "impart/train/gather_visits.h"
 #include "impart/train/placement.h"
 #include "impart/train/run.h"
-#include "impart/train/tensorboard.h"
+#include "impart/train/run_data.h"
+#include "impart/train/run_recorder.h"
 
 namespace impart {
 
@@ -23,7 +23,7 @@ namespace impart {
 class Trainer {
  public:
   Trainer(const RunSpec& spec, Communicator& communicator, const RunObserver& observer,
-          ImageData data);
+          RunData data);
 
   /// Goes on from a checkpoint folder. DataError if it does not fit.
   void restore(const std::string& checkpoint);
@@ -40,13 +40,10 @@ class Trainer {
     std::uint32_t step = 0;         ///< next step of the epoch
     std::uint64_t total_steps = 0;  ///< of the run
   };
-  /// Visits of the current epoch that were made before the run was interrupted.
-  struct EarlierVisits {
-    std::vector<ExampleId> ids;
-    std::vector<float> values;  ///< [signals, ids]
-  };
 
   void prepare_epoch();
+  void move_examples();
+  void settle_store();
   bool train_epoch();  ///< false: stopped early
   bool agree_to_stop();
   void observe_epoch();
@@ -54,7 +51,10 @@ class Trainer {
   Evaluation evaluate_model(std::uint32_t epoch);
   void record_epoch(const std::optional<Evaluation>& evaluation, double seconds_train);
   void write_checkpoint();
-  void gather_visits(std::vector<ExampleId>& ids, std::vector<float>& values);
+  Visits gather_epoch_visits();
+  void gather_skipped();
+  std::vector<StorageCost> take_storage_costs();
+  void record_costs();
   RunOutcome finish(bool preempted);
   void write_results();
   void report(std::string_view phase) const;
@@ -65,25 +65,26 @@ class Trainer {
   const RunConfig& config_;
   Communicator& communicator_;
   const RunObserver& observer_;
-  ImageSet train_set_, test_set_;
-  torch::Device device_;
-  DeviceImages test_images_;
+  RunData data_;
   Placement placement_;
   Engine engine_;
-  std::unique_ptr<MetricsLog> metrics_;
-  std::unique_ptr<EventWriter> events_;
+  std::unique_ptr<RunRecorder> recorder_;  ///< on the process that writes
 
   Position position_;
   std::unique_ptr<StepPlan> plan_;
   std::uint32_t first_step_ = 0;  ///< of this process's part of the epoch
-  EarlierVisits earlier_;
+  Visits earlier_;                ///< of the current epoch, made before the run was interrupted
   std::optional<PlacementChange> change_;
   double train_loss_ = 0, train_accuracy_ = 0, last_rate_ = 0;
   std::uint64_t non_finite_ = 0;  ///< visits of the epoch
   bool stopping_ = false;
   std::optional<Evaluation> last_evaluation_;
   RunSummary summary_;
-  std::uint64_t earlier_bytes_ = 0;  ///< sent before the run was resumed
+  std::vector<bool> skipped_;        ///< examples left out in this epoch; empty if there are none
+  std::uint64_t skipped_count_ = 0;  ///< of them
+  bool settled_ = false;             ///< the store has the current partition
+  Traffic counted_;                  ///< of the communicator, in the ledger already
+  PhaseSeconds seconds_;             ///< of the epoch, besides the engine's
   Clock::time_point started_ = Clock::now();
   Clock::time_point epoch_started_ = Clock::now();
   std::uint64_t examples_trained_ = 0;  ///< since started_

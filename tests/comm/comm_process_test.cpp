@@ -9,6 +9,7 @@
 #include <cmath>
 #include <cstdlib>
 #include <limits>
+#include <memory>
 #include <numeric>
 #include <string_view>
 #include <vector>
@@ -188,6 +189,69 @@ void check_traffic(Communicator& communicator) {
           "messages sent");
 }
 
+std::span<std::byte> bytes_of(std::vector<float>& values) {
+  return std::as_writable_bytes(std::span(values));
+}
+
+/// Everybody sends to everybody, on two tags, three messages each: empty, small, and too long for
+/// a network's buffers. Receives of the second tag are asked for first, and a sum goes between.
+void check_messages(Communicator& communicator) {
+  const std::vector<std::size_t> lengths = {0, 3, 100'000};
+  const std::uint32_t size = communicator.size(), rank = communicator.rank();
+  const Traffic before = communicator.traffic();
+  std::vector<std::vector<float>> sent, received;
+  std::vector<std::unique_ptr<PendingOperation>> pending;
+  const std::size_t count = std::size_t{2} * size * lengths.size();
+  sent.reserve(count);
+  received.reserve(count);
+  for (const std::uint32_t tag : {1u, 0u}) {
+    for (std::uint32_t other = 0; other < size; ++other) {
+      for (const std::size_t length : other == rank ? std::vector<std::size_t>{} : lengths) {
+        received.emplace_back(length);
+        pending.push_back(communicator.start_receive(bytes_of(received.back()), other, tag));
+      }
+    }
+  }
+  std::vector<double> between = {1.0};
+  communicator.all_reduce_sum(between);
+  const Traffic summed = communicator.traffic();
+  for (const std::uint32_t tag : {0u, 1u}) {
+    for (std::uint32_t other = 0; other < size; ++other) {
+      for (const std::size_t length : other == rank ? std::vector<std::size_t>{} : lengths) {
+        sent.push_back(input_of<float>(10 * rank + tag, length));
+        pending.push_back(communicator.start_send(bytes_of(sent.back()), other, tag));
+      }
+    }
+  }
+  for (const auto& operation : pending) operation->wait();
+  std::size_t next = 0;
+  for (const std::uint32_t tag : {1u, 0u}) {
+    for (std::uint32_t other = 0; other < size; ++other) {
+      for (const std::size_t length : other == rank ? std::vector<std::size_t>{} : lengths) {
+        require(received[next++] == input_of<float>(10 * other + tag, length), "a message");
+      }
+    }
+  }
+  require(between[0] == size, "a sum while messages are under way");
+  require(summed.messages - before.messages == 2 * (size - 1), "receives count nothing");
+  require(communicator.traffic().messages - summed.messages == 6 * (size - 1), "messages");
+  require(communicator.traffic().bytes - summed.bytes == 800'024 * (size - 1), "message bytes");
+}
+
+/// A receive that nobody answers can be dropped, and a later one still gets its message.
+void check_dropped_receive(Communicator& communicator) {
+  const std::uint32_t size = communicator.size(), rank = communicator.rank();
+  if (size == 1) return;
+  std::vector<float> mine = {static_cast<float>(rank)}, theirs(1);
+  communicator.start_receive(bytes_of(theirs), (rank + size - 1) % size, 5).reset();
+  communicator.barrier();
+  const auto receive = communicator.start_receive(bytes_of(theirs), (rank + size - 1) % size, 5);
+  const auto send = communicator.start_send(bytes_of(mine), (rank + 1) % size, 5);
+  while (!receive->test()) continue;
+  send->wait();
+  require(theirs[0] == static_cast<float>((rank + size - 1) % size), "after a dropped receive");
+}
+
 void check_everything(Communicator& communicator) {
   check_reductions<float>(communicator, "floats");
   check_reductions<double>(communicator, "doubles");
@@ -198,6 +262,8 @@ void check_everything(Communicator& communicator) {
   check_exact(communicator, 10'000, false);
   check_exact(communicator, 270'000, true);
   check_traffic(communicator);
+  check_messages(communicator);
+  check_dropped_receive(communicator);
   communicator.barrier();
 }
 

@@ -3,7 +3,8 @@
 //   mpirun -n P failing_job FOLDER WHAT RANK MILLISECONDS
 //
 // All processes sum gradients without end. After the given time process RANK does WHAT: throw,
-// throw-pending (while a sum is under way) or exit; RANK "all" means every process, after the same
+// throw-pending (while a sum and a receive
+// are under way) or exit; RANK "all" means every process, after the same
 // number of sums. With WHAT "throw-busy" it throws while the others are busy for a minute. With
 // WHAT "nothing" the test has to kill somebody. Process R writes FOLDER/pid.R when it starts,
 // FOLDER/failing.R when it goes wrong, and FOLDER/code.R, with its exit code, when it ends by
@@ -43,8 +44,13 @@ void note(const Plan& plan, const char* name, std::uint32_t rank, int number) {
   note(plan, "failing", communicator.rank(), 0);
   if (plan.what == "exit") ::_exit(3);
   std::vector<float> gradient(100'000, 1.0f);
-  std::unique_ptr<PendingReduce> pending;
+  std::unique_ptr<PendingOperation> pending;
   if (plan.what == "throw-pending") pending = communicator.start_all_reduce_sum(gradient);
+  const std::uint32_t next = (communicator.rank() + 1) % communicator.size();
+  std::unique_ptr<PendingOperation> unanswered;
+  if (plan.what == "throw-pending") {
+    unanswered = communicator.start_receive(std::as_writable_bytes(std::span(gradient)), next, 0);
+  }
   throw DataError("part-3.bin: offset 17: a broken record");
 }
 

@@ -69,6 +69,16 @@ TEST(Single, RefusesCountsThatDoNotFit) {
   EXPECT_THROW(communicator->broadcast({}, 1), ConfigError);
 }
 
+TEST(Single, HasNobodyToSendTo) {
+  const auto communicator = make_single_communicator();
+  std::vector<std::byte> bytes(3);
+  for (const std::uint32_t other : {0u, 1u}) {
+    EXPECT_THROW(communicator->start_send(bytes, other, 0), ConfigError);
+    EXPECT_THROW(communicator->start_receive(bytes, other, 0), ConfigError);
+  }
+  EXPECT_EQ(communicator->traffic().messages, 0u);
+}
+
 TEST(Job, ReturnsWhatItsBodyReturns) {
   const auto communicator = make_single_communicator();
   EXPECT_EQ(run_job(*communicator, [] { return 7; }), 7);
@@ -85,7 +95,15 @@ class Listener final : public Communicator {
   void do_barrier() override {}
   void do_broadcast(std::span<std::byte>, std::uint32_t) override {}
   void do_all_reduce(const Values&, Reduction) override {}
-  std::unique_ptr<PendingReduce> do_start_all_reduce(const Values&, Reduction) override {
+  std::unique_ptr<PendingOperation> do_start_all_reduce(const Values&, Reduction) override {
+    return nullptr;
+  }
+  std::unique_ptr<PendingOperation> do_start_send(std::span<const std::byte>, std::uint32_t,
+                                                  std::uint32_t) override {
+    return nullptr;
+  }
+  std::unique_ptr<PendingOperation> do_start_receive(std::span<std::byte>, std::uint32_t,
+                                                     std::uint32_t) override {
     return nullptr;
   }
   void do_all_gather(std::span<const std::byte>, std::span<const std::size_t>,

@@ -20,7 +20,7 @@ TEST(Datasets, ThatReadFilesSayWhichOneTheyMissAndWhatToDo) {
   for (const DatasetEntry& entry : kDatasets) {
     if (!entry.reads_files) continue;
     const std::string message = message_of<DataError>(
-        [&] { entry.function({.name = std::string(entry.name), .root = folder / "nowhere"}); });
+        [&] { entry.open({.name = std::string(entry.name), .root = folder / "nowhere"}); });
     EXPECT_EQ(message.find(folder / "nowhere/"), 0u) << entry.name << ": " << message;
     EXPECT_NE(message.find("data.root"), std::string::npos) << entry.name << ": " << message;
   }

@@ -44,9 +44,14 @@ void train_briefly(Classifier& model) {
   collapse_running_statistics(model, StatisticsOfRun::kMean);
 }
 
+AugmentPlan augment(std::uint32_t epoch) {
+  return crop_and_flip({.seed = 2, .epoch = epoch, .examples = kExamples, .padding = 2});
+}
+
 Evaluation evaluate_alone(Classifier& model, const EvaluationSpec& spec) {
   const auto communicator = make_single_communicator();
-  return evaluate(model, make_images(), spec, *communicator);
+  const auto feed = make_device_feed(make_images(), augment);
+  return evaluate(model, *feed, spec, *communicator);
 }
 
 /// Mean loss and accuracy from logits, example by example, in double.
@@ -119,10 +124,9 @@ torch::Tensor logits_by_batch_statistics(const torch::Tensor& augmentation) {
 TEST(Evaluation, AsInThePaperNormalisesByTheTestBatchAndAugments) {
   const auto model = make_model();
   train_briefly(*model);
-  const auto augmentation =
-      put_on_device(crop_and_flip({.seed = 2, .examples = kExamples, .padding = 2}), torch::kCPU);
+  const auto augmentation = put_on_device(augment(6), torch::kCPU);
   const EvaluationSpec spec{
-      .protocol = Protocol::kPaper, .batch = 16, .hosted_workers = 3, .augmentation = augmentation};
+      .protocol = Protocol::kPaper, .batch = 16, .hosted_workers = 3, .epoch = 6};
   const Evaluation paper = evaluate_alone(*model, spec);
   expect_near(paper, score(logits_by_batch_statistics(augmentation)));
   EXPECT_GT(std::abs(paper.loss - score(logits_by_batch_statistics({})).loss), 1e-3);

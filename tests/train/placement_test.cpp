@@ -266,7 +266,7 @@ TEST(Placement, RestoredGoesOnAsIfNothingHadHappened) {
     Placement first(config, make_data());
     for (std::uint32_t epoch = 0; epoch < 5; ++epoch) run_epoch(first, epoch, losses);
     Placement second(config, make_data());
-    second.restore(first.partition(), first.table(), first.dealt_by());
+    second.restore(first.partition(), first.table(), first.dealt_by(), first.arrivals());
     for (std::uint32_t epoch = 5; epoch < 12; ++epoch) {
       const auto change = run_epoch(first, epoch, losses);
       const auto same = run_epoch(second, epoch, losses);

@@ -1,0 +1,48 @@
+#pragma once
+
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "impart/core/progress.h"
+#include "impart/data/datasets.h"
+#include <CLI/CLI.hpp>
+
+namespace impart::cli {
+
+/// Each adds a subcommand of `impart data`.
+void add_data_pack(CLI::App& data);
+void add_data_info(CLI::App& data);
+void add_data_verify(CLI::App& data);
+
+/// A data set as a user names it.
+struct DataPath {
+  std::string path;  ///< a folder, or the name of a data set that needs none
+  std::string name;  ///< of kDatasets; empty: found out from the files
+};
+
+/// One or both parts of a data set.
+struct NamedSet {
+  std::string name;    ///< "train", "test", or the folder of shards
+  std::string folder;  ///< with index.json, if it is a set of MDS shards; else empty
+  ExampleSet set;
+};
+
+/// What kind of data set a path is, by the files in it. ConfigError if none is recognised, or the
+/// name is unknown.
+std::string recognise_data(const DataPath& path);
+
+/// Whether the path is one folder of MDS shards, rather than a data set of two.
+bool is_shard_folder(const DataPath& path);
+
+/// The folders of MDS shards of a data set; none if it is another kind.
+std::vector<std::string> shard_folders(const DataPath& path);
+
+/// Opens both parts, or the one folder of shards.
+std::vector<NamedSet> open_sets(const DataPath& path);
+
+/// "64.0 MiB"
+std::string format_bytes(double bytes);
+
+}  // namespace impart::cli

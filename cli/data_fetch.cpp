@@ -1,0 +1,140 @@
+// impart data fetch: downloads a published data set, ready for training.
+
+#include "cli/data_fetch.h"
+
+#include <atomic>
+#include <csignal>
+#include <cstdlib>
+#include <memory>
+#include <string>
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include "cli/commands.h"
+#include "cli/progress_line.h"
+#include "impart/data/fetch.h"
+
+namespace impart::cli {
+namespace {
+
+constexpr int kStopped = 85;
+
+std::atomic<bool> stop_requested = false;
+
+void request_stop(int) {
+  stop_requested = true;
+}
+
+/// The second signal ends the program at once.
+void stop_on_signals() {
+  struct sigaction action {};
+  action.sa_handler = request_stop;
+  action.sa_flags = static_cast<int>(SA_RESETHAND);
+  ::sigaction(SIGINT, &action, nullptr);
+  ::sigaction(SIGTERM, &action, nullptr);
+}
+
+struct Options {
+  std::string set;
+  FetchSpec spec;
+  unsigned stall_seconds = 30;
+};
+
+/// The variables that curl and OpenSSL look at, too.
+std::string certificates() {
+  for (const char* name : {"CURL_CA_BUNDLE", "SSL_CERT_FILE"}) {
+    const char* path = std::getenv(name);
+    if (path != nullptr && *path != '\0') return path;
+  }
+  return "";
+}
+
+/// As one word of a shell command.
+std::string quoted(const std::string& text) {
+  constexpr std::string_view kPlain =
+      "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789/._-+:@%,";
+  if (!text.empty() && text.find_first_not_of(kPlain) == std::string::npos) return text;
+  std::string word = "'";
+  for (const char letter : text) word += letter == '\'' ? "'\\''" : std::string(1, letter);
+  return word + "'";
+}
+
+void print_outcome(const Fetchable& set, const FetchSpec& spec, const FetchOutcome& outcome) {
+  if (outcome.was_complete) {
+    fmt::print("{}: {} is there, complete and unchanged: nothing to do\n", spec.dest, set.name);
+  } else {
+    fmt::print("{}: fetched {}: {} ({:.1f} MB downloaded, sums are right)\n", spec.dest, set.name,
+               fmt::join(outcome.files, ", "), static_cast<double>(outcome.downloaded) / 1e6);
+  }
+  fmt::print("train on it: impart train data.name={} data.root={}\n", set.dataset,
+             quoted(spec.dest));
+}
+
+void run(Options options) {
+  const Fetchable& set = find_entry(kFetchables, "data set to fetch", options.set);
+  options.spec.stall = std::chrono::seconds(options.stall_seconds);
+  options.spec.certificates = certificates();
+  stop_on_signals();
+  FetchOutcome outcome;
+  try {
+    ProgressLine line;
+    outcome = fetch_data(set, options.spec,
+                         {.phase = [&](const std::string& what) { return line.bytes_phase(what); },
+                          .stop_requested = [] { return stop_requested.load(); }});
+  } catch (const FetchStopped&) {
+    fmt::print(stderr, "impart: stopped; the same command goes on where this one ended\n");
+    throw ExitCode{kStopped};
+  }
+  print_outcome(set, options.spec, outcome);
+}
+
+std::string footer() {
+  std::string text = "Data sets:\n";
+  for (const Fetchable& set : kFetchables) {
+    std::uint64_t bytes = 0;
+    for (const FetchFile& file : set.files) bytes += file.bytes;
+    text += fmt::format("  {:<16} {}; {} MB from {}\n", set.name, set.summary, bytes / 1000000,
+                        set.address);
+  }
+  return text +
+         "An interrupted download goes on where it ended. CURL_CA_BUNDLE or SSL_CERT_FILE names\n"
+         "certificates to trust, https_proxy and http_proxy name proxies.\n"
+         "Exit codes: 0 done, 2 wrong usage, 65 missing or wrong data, 74 network or disk, 85 "
+         "stopped";
+}
+
+}  // namespace
+
+void add_data_fetch(CLI::App& data_command) {
+  auto* command = data_command.add_subcommand("fetch", "Download a published data set");
+  command->footer(footer());
+  auto options = std::make_shared<Options>();
+  FetchSpec& spec = options->spec;
+  command
+      ->add_option("NAME", options->set,
+                   fmt::format("one of {}", fmt::join(names_of(kFetchables), ", ")))
+      ->required();
+  command->add_option("DEST", spec.dest, "the folder to put its files into")->required();
+  command->add_option("--from", spec.from,
+                      "URL of the folder to fetch the files from instead of the official one: a "
+                      "mirror, or file:///FOLDER");
+  command->add_option("--sums", spec.sums,
+                      "sums of the files, as sha256sum prints them, that count instead of the "
+                      "published ones: for a mirror that has packed them anew");
+  command->add_flag("--keep-archive", spec.keep_archive,
+                    "leave the archive in DEST, beside what was unpacked");
+  command->add_flag("--overwrite", spec.overwrite,
+                    "replace files in DEST that no fetch has put there");
+  command->add_option("--retries", spec.retries, "how often to try again without a new byte")
+      ->capture_default_str()
+      ->check(CLI::Range(0, 1000));
+  command
+      ->add_option("--stall", options->stall_seconds,
+                   "seconds without a byte after which a transfer has failed")
+      ->capture_default_str()
+      ->check(CLI::Range(1, 86400));
+  command->callback([options] { run(*options); });
+}
+
+}  // namespace impart::cli

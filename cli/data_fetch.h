@@ -1,0 +1,10 @@
+#pragma once
+
+#include <CLI/CLI.hpp>
+
+namespace impart::cli {
+
+/// Adds `fetch` to the command `data`.
+void add_data_fetch(CLI::App& data_command);
+
+}  // namespace impart::cli

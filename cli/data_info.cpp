@@ -1,0 +1,171 @@
+// impart data info: what is in a data set.
+
+#include <algorithm>
+#include <limits>
+#include <memory>
+#include <set>
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+#include <nlohmann/json.hpp>
+
+#include "cli/data.h"
+#include "cli/progress_line.h"
+#include "impart/data/mds_index.h"
+
+namespace impart::cli {
+namespace {
+
+using nlohmann::ordered_json;
+
+struct PayloadSizes {
+  std::uint64_t smallest = 0, largest = 0, total = 0;
+  double mean = 0;
+};
+
+PayloadSizes measure_payloads(const ExampleSet& set) {
+  PayloadSizes sizes{.smallest = std::numeric_limits<std::uint64_t>::max()};
+  for (std::uint64_t i = 0; i < set.count(); ++i) {
+    const std::uint64_t bytes = set.payloads->payload_bytes(ExampleId{i});
+    sizes.smallest = std::min(sizes.smallest, bytes);
+    sizes.largest = std::max(sizes.largest, bytes);
+    sizes.total += bytes;
+  }
+  if (set.count() == 0) sizes.smallest = 0;
+  sizes.mean =
+      set.count() == 0 ? 0 : static_cast<double>(sizes.total) / static_cast<double>(set.count());
+  return sizes;
+}
+
+std::vector<std::uint64_t> count_labels(const ExampleSet& set) {
+  std::vector<std::uint64_t> counts(set.classes, 0);
+  for (const std::uint32_t label : set.labels) ++counts[label];
+  return counts;
+}
+
+struct ShardFacts {
+  std::uint64_t count = 0, raw_bytes = 0, stored_bytes = 0;
+  std::string compression;
+  std::set<std::string> hashes;
+  std::vector<MdsColumn> columns;
+};
+
+ShardFacts measure_shards(const std::string& folder) {
+  const MdsIndex index = read_mds_index(folder);
+  ShardFacts facts{
+      .count = index.shards.size(), .compression = {}, .hashes = {}, .columns = index.columns};
+  for (const MdsShard& shard : index.shards) {
+    facts.raw_bytes += shard.raw.bytes;
+    facts.stored_bytes += shard.zip ? shard.zip->bytes : shard.raw.bytes;
+    facts.compression = shard.compression;
+    for (const auto& [name, value] : shard.raw.hashes) facts.hashes.insert(name);
+  }
+  return facts;
+}
+
+ordered_json to_json(const ShardFacts& facts) {
+  ordered_json columns = ordered_json::object();
+  for (const MdsColumn& column : facts.columns) columns[column.name] = column.encoding;
+  return {{"count", facts.count},
+          {"raw_bytes", facts.raw_bytes},
+          {"stored_bytes", facts.stored_bytes},
+          {"compression", facts.compression.empty() ? ordered_json() : facts.compression},
+          {"hashes", facts.hashes},
+          {"columns", columns}};
+}
+
+ordered_json to_json(const NamedSet& named) {
+  const ExampleSet& set = named.set;
+  const PayloadSizes sizes = measure_payloads(set);
+  ordered_json json = {{"set", named.name},
+                       {"examples", set.count()},
+                       {"image", {set.channels, set.height, set.width}},
+                       {"classes", set.classes},
+                       {"class_counts", count_labels(set)},
+                       {"class_names", set.class_names},
+                       {"payload_bytes",
+                        {{"min", sizes.smallest},
+                         {"mean", sizes.mean},
+                         {"max", sizes.largest},
+                         {"total", sizes.total}}}};
+  if (!named.folder.empty()) json["shards"] = to_json(measure_shards(named.folder));
+  return json;
+}
+
+void print_shards(const ShardFacts& facts) {
+  std::vector<std::string> columns;
+  for (const MdsColumn& column : facts.columns) {
+    columns.push_back(fmt::format("{} ({})", column.name, column.encoding));
+  }
+  fmt::print("  shards    {}, {}", facts.count,
+             format_bytes(static_cast<double>(facts.stored_bytes)));
+  if (facts.compression.empty()) {
+    fmt::print(", not compressed\n");
+  } else {
+    fmt::print(", compressed by {} from {}\n", facts.compression,
+               format_bytes(static_cast<double>(facts.raw_bytes)));
+  }
+  fmt::print("  hashes    {}\n",
+             facts.hashes.empty() ? "none" : fmt::to_string(fmt::join(facts.hashes, ", ")));
+  fmt::print("  columns   {}\n", fmt::join(columns, ", "));
+}
+
+void print_classes(const ExampleSet& set) {
+  constexpr std::size_t kShown = 20;
+  const std::vector<std::uint64_t> counts = count_labels(set);
+  fmt::print("  classes   {}:", set.classes);
+  for (std::size_t k = 0; k < std::min(counts.size(), kShown); ++k) {
+    fmt::print("{} {} {}", k == 0 ? "" : ",",
+               set.class_names.empty() ? fmt::to_string(k) : set.class_names[k], counts[k]);
+  }
+  if (counts.size() > kShown) {
+    const auto [least, most] = std::minmax_element(counts.begin(), counts.end());
+    fmt::print(", and {} more; from {} to {} examples", counts.size() - kShown, *least, *most);
+  }
+  fmt::print("\n");
+}
+
+void print_set(const NamedSet& named) {
+  const ExampleSet& set = named.set;
+  const PayloadSizes sizes = measure_payloads(set);
+  fmt::print("{}\n", named.name);
+  fmt::print("  examples  {}, images of {}x{}x{}\n", set.count(), set.channels, set.height,
+             set.width);
+  fmt::print("  payloads  {} to {} bytes, mean {:.1f}; {} in all\n", sizes.smallest, sizes.largest,
+             sizes.mean, format_bytes(static_cast<double>(sizes.total)));
+  if (!named.folder.empty()) print_shards(measure_shards(named.folder));
+  print_classes(set);
+}
+
+void run(const DataPath& path, bool json) {
+  std::vector<NamedSet> sets;
+  {
+    ProgressLine line;
+    line.phase("opening " + path.path);
+    sets = open_sets(path);
+  }
+  if (!json) {
+    fmt::print("{}: {}\n", path.path, recognise_data(path));
+    for (const NamedSet& set : sets) print_set(set);
+    return;
+  }
+  ordered_json result = {{"name", recognise_data(path)}, {"path", path.path}};
+  for (const NamedSet& set : sets) result["sets"].push_back(to_json(set));
+  fmt::print("{}\n", result.dump(2));
+}
+
+}  // namespace
+
+void add_data_info(CLI::App& data) {
+  auto* command = data.add_subcommand("info", "Show what is in a data set");
+  command->footer("Example: impart data info data/cifar10-mds --json");
+  auto path = std::make_shared<DataPath>();
+  auto json = std::make_shared<bool>(false);
+  command->add_option("PATH", path->path, "a data set, or one folder of shards")->required();
+  command->add_option("--name", path->name,
+                      "what it is, one of 'impart list datasets'; found out if left out");
+  command->add_flag("--json", *json, "print it as JSON");
+  command->callback([path, json] { run(*path, *json); });
+}
+
+}  // namespace impart::cli

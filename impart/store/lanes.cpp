@@ -1,0 +1,263 @@
+#include "impart/store/lanes.h"
+
+#include <algorithm>
+#include <map>
+#include <tuple>
+#include <utility>
+
+#include "impart/comm/hosted_workers.h"
+
+namespace impart {
+namespace {
+
+constexpr std::uint32_t kPieces = 1, kAcknowledgements = 2;  ///< tags
+
+using Buffer = std::unique_ptr<std::byte[]>;
+
+/// A piece under way. Its buffer is freed after the operation is done with it.
+struct Piece {
+  Buffer buffer;
+  std::size_t bytes = 0;
+  std::unique_ptr<PendingOperation> operation;
+
+  std::span<std::byte> span() const { return {buffer.get(), bytes}; }
+};
+
+/// The pieces of a lane that are under way, at most `window`, in order. Buffers are used again.
+class PieceQueue {
+ public:
+  PieceQueue(std::uint32_t window, std::uint64_t piece_bytes)
+      : window_(window), piece_bytes_(piece_bytes) {}
+
+  bool full() const { return pieces_.size() == window_; }
+  bool empty() const { return pieces_.empty(); }
+
+  Piece& add(std::size_t bytes) {
+    if (spare_.empty()) {
+      spare_.push_back(std::make_unique_for_overwrite<std::byte[]>(piece_bytes_));
+    }
+    pieces_.push_back({std::move(spare_.back()), bytes, nullptr});
+    spare_.pop_back();
+    return pieces_.back();
+  }
+  bool first_is_done() { return !pieces_.empty() && pieces_.front().operation->test(); }
+  const Piece& first() const { return pieces_.front(); }
+  void remove_first() {
+    spare_.push_back(std::move(pieces_.front().buffer));
+    pieces_.pop_front();
+  }
+
+ private:
+  std::uint32_t window_;
+  std::uint64_t piece_bytes_;
+  std::vector<Buffer> spare_;
+  std::deque<Piece> pieces_;
+};
+
+/// The largest piece of some flows, so that small flows need no large buffers.
+std::uint64_t largest_piece(std::span<const Flow> flows, const FlowSetup& setup) {
+  std::uint64_t largest = 1;
+  for (const Flow& flow : flows) {
+    if (largest >= setup.flow.piece_bytes) break;
+    largest = std::max(largest, bytes_of(flow, setup.sizes));
+  }
+  return std::min(largest, setup.flow.piece_bytes);
+}
+
+std::span<std::byte> bytes_of_number(std::uint64_t& number) {
+  return std::as_writable_bytes(std::span(&number, 1));
+}
+
+class OutgoingLane final : public Lane {
+ public:
+  OutgoingLane(const FlowSetup& setup, std::uint32_t window, Communicator& communicator,
+               std::uint32_t to, std::vector<Flow> flows)
+      : parts_(setup.parts),
+        communicator_(communicator),
+        to_(to),
+        pieces_(window, largest_piece(flows, setup)),
+        flows_(setup, std::move(flows)) {}
+
+  bool advance() override {
+    while (pieces_.first_is_done()) {
+      pieces_.remove_first();
+      parts_.tell("piece sent");
+    }
+    while (!pieces_.full() && flows_.has_piece()) {
+      Piece& piece = pieces_.add(flows_.piece_bytes());
+      flows_.fill(piece.span());
+      piece.operation = communicator_.start_send(piece.span(), to_, kPieces);
+    }
+    take_acknowledgements();
+    return pieces_.empty() && !flows_.awaits();
+  }
+
+ private:
+  void take_acknowledgements() {
+    while (flows_.awaits()) {
+      if (!answer_) {
+        answer_ = communicator_.start_receive(bytes_of_number(stored_), to_, kAcknowledgements);
+      }
+      if (!answer_->test()) return;
+      answer_.reset();
+      flows_.acknowledge(stored_);
+    }
+  }
+
+  HeldParts& parts_;
+  Communicator& communicator_;
+  std::uint32_t to_;
+  PieceQueue pieces_;
+  FlowSender flows_;
+  std::uint64_t stored_ = 0;  ///< what answer_ receives
+  std::unique_ptr<PendingOperation> answer_;
+};
+
+class IncomingLane final : public Lane {
+ public:
+  IncomingLane(const FlowSetup& setup, std::uint32_t window, Communicator& communicator,
+               std::uint32_t from, std::vector<Flow> flows)
+      : parts_(setup.parts),
+        communicator_(communicator),
+        from_(from),
+        window_(window),
+        pieces_(window, largest_piece(flows, setup)),
+        flows_(setup, std::move(flows)) {}
+
+  bool advance() override {
+    ask_for_pieces();
+    for (std::uint32_t i = 0; i < window_ && pieces_.first_is_done(); ++i) {
+      parts_.tell("piece received");
+      flows_.take(pieces_.first().span());
+      pieces_.remove_first();
+      ask_for_pieces();
+    }
+    for (const std::uint64_t stored : flows_.acknowledge()) {
+      Answer& answer = answers_.emplace_back(Answer{stored, nullptr});
+      answer.operation =
+          communicator_.start_send(bytes_of_number(answer.stored), from_, kAcknowledgements);
+      parts_.tell("batch acknowledged");
+    }
+    while (!answers_.empty() && answers_.front().operation->test()) answers_.pop_front();
+    return flows_.complete() && answers_.empty();
+  }
+
+ private:
+  struct Answer {
+    std::uint64_t stored;
+    std::unique_ptr<PendingOperation> operation;
+  };
+
+  void ask_for_pieces() {
+    while (!pieces_.full() && flows_.has_piece()) {
+      Piece& piece = pieces_.add(flows_.ask());
+      piece.operation = communicator_.start_receive(piece.span(), from_, kPieces);
+    }
+  }
+
+  HeldParts& parts_;
+  Communicator& communicator_;
+  std::uint32_t from_;
+  std::uint32_t window_;
+  PieceQueue pieces_;
+  FlowReceiver flows_;
+  std::deque<Answer> answers_;  ///< under way
+};
+
+/// Between workers of this process: the same pieces and answers, but they need not travel.
+class LocalLane final : public Lane {
+ public:
+  LocalLane(const FlowSetup& setup, const std::vector<Flow>& flows)
+      : parts_(setup.parts),
+        buffer_(largest_piece(flows, setup)),
+        sender_(setup, flows),
+        receiver_(setup, flows) {}
+
+  bool advance() override {
+    if (sender_.has_piece()) {
+      const std::span piece = std::span(buffer_).first(sender_.piece_bytes());
+      sender_.fill(piece);
+      parts_.tell("piece sent");
+      receiver_.take(piece);
+      parts_.tell("piece received");
+    }
+    for (const std::uint64_t stored : receiver_.acknowledge()) {
+      parts_.tell("batch acknowledged");
+      sender_.acknowledge(stored);
+    }
+    return !sender_.awaits();
+  }
+
+ private:
+  HeldParts& parts_;
+  std::vector<std::byte> buffer_;
+  FlowSender sender_;
+  FlowReceiver receiver_;
+};
+
+/// Within a lane the flows go by distance, too. Both ends sort alike.
+std::map<std::pair<std::uint32_t, std::uint32_t>, std::vector<Flow>> sort_into_lanes(
+    const MovePlan& plan, std::uint32_t workers, std::uint32_t processes) {
+  std::map<std::pair<std::uint32_t, std::uint32_t>, std::vector<Flow>> lanes;
+  for (const Flow& flow : cut_into_flows(plan)) {
+    const std::uint32_t from = hosting_process(flow.from, workers, processes);
+    const std::uint32_t to = hosting_process(flow.to, workers, processes);
+    lanes[{from, to}].push_back(flow);
+  }
+  const auto key = [workers](const Flow& flow) {
+    const std::uint32_t from = index(flow.from), to = index(flow.to);
+    return std::pair((to + workers - from) % workers, from);
+  };
+  for (auto& [ends, flows] : lanes) {
+    std::sort(flows.begin(), flows.end(),
+              [&](const Flow& a, const Flow& b) { return key(a) < key(b); });
+  }
+  return lanes;
+}
+
+bool advance_some(std::deque<std::unique_ptr<Lane>>& lanes) {
+  std::size_t running = std::min(lanes.size(), LaneRun::kLanesAtOnce);
+  for (std::size_t i = 0; i < running;) {
+    if (!lanes[i]->advance()) {
+      ++i;
+      continue;
+    }
+    lanes.erase(lanes.begin() + static_cast<std::ptrdiff_t>(i));
+    --running;
+  }
+  return lanes.empty();
+}
+
+}  // namespace
+
+LaneRun::LaneRun(const MovePlan& plan, const FlowSetup& setup, const LaneSpec& spec,
+                 Communicator& communicator) {
+  const std::uint32_t processes = communicator.size(), mine = communicator.rank();
+  auto lanes = sort_into_lanes(plan, spec.workers, processes);
+  for (std::uint32_t distance = 0; distance < processes; ++distance) {
+    const std::uint32_t to = (mine + distance) % processes;
+    const std::uint32_t from = (mine + processes - distance) % processes;
+    const auto out = lanes.find({mine, to}), in = lanes.find({from, mine});
+    if (distance == 0) {
+      if (out != lanes.end()) within_.push_back(std::make_unique<LocalLane>(setup, out->second));
+      continue;
+    }
+    if (out != lanes.end()) {
+      outgoing_.push_back(std::make_unique<OutgoingLane>(setup, spec.window, communicator, to,
+                                                         std::move(out->second)));
+    }
+    if (in != lanes.end()) {
+      incoming_.push_back(std::make_unique<IncomingLane>(setup, spec.window, communicator, from,
+                                                         std::move(in->second)));
+    }
+  }
+}
+
+bool LaneRun::advance() {
+  const bool within = advance_some(within_);
+  const bool incoming = advance_some(incoming_);
+  const bool outgoing = advance_some(outgoing_);
+  return within && incoming && outgoing;
+}
+
+}  // namespace impart

@@ -1,0 +1,197 @@
+#include "impart/store/partitioned_store.h"
+
+#include <algorithm>
+#include <charconv>
+#include <exception>
+#include <filesystem>
+#include <limits>
+#include <optional>
+#include <utility>
+#include <vector>
+
+#include <fmt/format.h>
+
+#include "impart/comm/hosted_workers.h"
+#include "impart/comm/job.h"
+#include "impart/core/error.h"
+#include "impart/store/lanes.h"
+#include "impart/store/settlement.h"
+
+namespace impart {
+namespace {
+
+constexpr std::string_view kFolderPrefix = "worker-";
+
+std::string folder_of(const std::string& path, std::uint32_t worker) {
+  const std::string name = fmt::format("{}{:04}", kFolderPrefix, worker);
+  return (std::filesystem::path(path) / name).string();
+}
+
+std::vector<std::unique_ptr<Shelf>> open_shelves(const PartitionedStoreSpec& spec,
+                                                 const HostedWorkers& hosted,
+                                                 const PayloadSource& source) {
+  std::vector<std::unique_ptr<Shelf>> shelves;
+  for (std::uint32_t w = hosted.first; w < hosted.first + hosted.count; ++w) {
+    if (spec.path.empty()) {
+      shelves.push_back(make_memory_shelf());
+    } else {
+      shelves.push_back(open_directory_shelf({folder_of(spec.path, w), spec.data_id}, source));
+    }
+  }
+  return shelves;
+}
+
+/// A number of workers in a folder's name; nothing if it is no shelf's.
+std::optional<std::uint32_t> worker_of(const std::filesystem::path& folder) {
+  const std::string name = folder.filename().string();
+  if (!name.starts_with(kFolderPrefix)) return std::nullopt;
+  std::uint32_t worker = 0;
+  const char* end = name.data() + name.size();
+  const auto [stop, error] = std::from_chars(name.data() + kFolderPrefix.size(), end, worker);
+  if (error != std::errc() || stop != end) return std::nullopt;
+  return worker;
+}
+
+/// An earlier run may have had more workers. Their parts are removed, each by one process.
+void remove_left_over(const PartitionedStoreSpec& spec, const HostedWorkers& hosted,
+                      const PayloadSource& source) {
+  if (spec.path.empty()) return;
+  std::vector<std::string> left_over;
+  for (const auto& entry : std::filesystem::directory_iterator(spec.path)) {
+    const auto worker = worker_of(entry.path());
+    if (!worker || *worker < spec.workers) continue;
+    if (hosted.contains(WorkerId{*worker % spec.workers})) left_over.push_back(entry.path());
+  }
+  for (const std::string& folder : left_over) {
+    if (!std::filesystem::exists(std::filesystem::path(folder) / "journal")) continue;
+    remove_directory_shelf({folder, spec.data_id}, source);
+  }
+}
+
+class PartitionedStore final : public Store {
+ public:
+  PartitionedStore(const PartitionedStoreSpec& spec, const HostedWorkers& hosted,
+                   Communicator& communicator, std::shared_ptr<const PayloadSource> source)
+      : lanes_{.workers = spec.workers, .window = spec.window},
+        communicator_(communicator),
+        source_(std::move(source)),
+        parts_(hosted, open_shelves(spec, hosted, *source_), source_->examples(), spec.observer),
+        setup_{.parts = parts_,
+               .sizes = [this](ExampleId id) { return source_->payload_bytes(id); },
+               .flow = spec.flow},
+        exceptions_(std::uncaught_exceptions()) {
+    remove_left_over(spec, hosted, *source_);
+  }
+
+  ~PartitionedStore() override {
+    const bool in_order = !run_ && !failed_ && std::uncaught_exceptions() <= exceptions_;
+    run_.reset();
+    if (in_order) parts_.close();
+  }
+
+  void settle(const Partition& partition) override {
+    require_idle();
+    if (partition.examples() != source_->examples() || partition.workers() != lanes_.workers) {
+      throw ConfigError(fmt::format(
+          "a store of {} examples and {} workers cannot follow a partition of {} and {}",
+          source_->examples(), lanes_.workers, partition.examples(), partition.workers()));
+    }
+    guarded([&] {
+      make_holdings_last(parts_);
+      const Holdings holdings = agree_on_holdings(parts_, partition, communicator_);
+      forget_duplicates(parts_, holdings);
+      read_missing(parts_, holdings, partition, *source_);
+      start(moves_to(holdings, partition));
+      finish_moves();
+    });
+  }
+
+  void start_moves(const MovePlan& plan) override {
+    require_idle();
+    guarded([&] { start(plan); });
+  }
+
+  bool advance_moves() override {
+    if (failed_) throw Error("a store whose exchange failed cannot go on");
+    if (!run_) return true;
+    guarded([&] {
+      if (run_->advance()) run_.reset();
+    });
+    return !run_;
+  }
+
+  bool holds(ExampleId id) const override { return parts_.holds(id); }
+  void read(ExampleId id, WorkerId worker, std::vector<std::byte>& payload) override {
+    parts_.read(id, worker, payload);
+  }
+  std::vector<StorageCost> take_costs() override { return parts_.take_costs(); }
+
+ private:
+  void require_idle() const {
+    if (failed_) throw Error("a store whose exchange failed cannot go on");
+    if (run_) throw Error("a store cannot start moves while others are under way");
+  }
+
+  /// Other processes wait for the bytes of this one: a failure must reach them, and while the
+  /// buffers that MPI may still use are there.
+  template <class Body>
+  void guarded(Body&& body) {
+    try {
+      run_job(communicator_, std::forward<Body>(body));
+    } catch (...) {
+      failed_ = true;
+      throw;
+    }
+  }
+
+  void start(MovePlan plan) {
+    plan_ = std::move(plan);
+    std::vector<std::uint64_t> incoming(lanes_.workers);
+    for (const Move& move : plan_.moves) {
+      if (std::max(index(move.from), index(move.to)) >= lanes_.workers ||
+          index(move.example) >= source_->examples()) {
+        throw ConfigError(fmt::format("cannot move example {} from worker {} to worker {}",
+                                      index(move.example), index(move.from), index(move.to)));
+      }
+      ++incoming[index(move.to)];
+    }
+    const HostedWorkers& hosted = parts_.hosted();
+    for (std::uint32_t w = hosted.first; w < hosted.first + hosted.count; ++w) {
+      parts_.allow(WorkerId{w}, parts_.shelf(WorkerId{w}).examples() + incoming[w]);
+    }
+    run_.emplace(plan_, setup_, lanes_, communicator_);
+  }
+
+  LaneSpec lanes_;
+  Communicator& communicator_;
+  std::shared_ptr<const PayloadSource> source_;
+  HeldParts parts_;
+  FlowSetup setup_;
+  int exceptions_;
+  MovePlan plan_;               ///< what run_ carries out
+  std::optional<LaneRun> run_;  ///< while moves are under way
+  bool failed_ = false;
+};
+
+void check(const PartitionedStoreSpec& spec) {
+  constexpr std::uint64_t kMostBytes = std::numeric_limits<std::int32_t>::max();
+  const bool possible = spec.workers > 0 && spec.window > 0 && spec.flow.batch_examples > 0 &&
+                        spec.flow.piece_bytes > 0 && spec.flow.piece_bytes <= kMostBytes;
+  if (possible) return;
+  throw ConfigError(fmt::format(
+      "a store of {} workers cannot move pieces of {} bytes, {} at a time, in batches of {}",
+      spec.workers, spec.flow.piece_bytes, spec.window, spec.flow.batch_examples));
+}
+
+}  // namespace
+
+std::unique_ptr<Store> make_partitioned_store(const PartitionedStoreSpec& spec,
+                                              Communicator& communicator,
+                                              std::shared_ptr<const PayloadSource> source) {
+  check(spec);
+  const HostedWorkers hosted =
+      hosted_workers(spec.workers, communicator.rank(), communicator.size());
+  return std::make_unique<PartitionedStore>(spec, hosted, communicator, std::move(source));
+}
+
+}  // namespace impart

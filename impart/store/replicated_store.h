@@ -1,0 +1,27 @@
+#pragma once
+
+#include <cstdint>
+#include <memory>
+
+#include "impart/comm/communicator.h"
+#include "impart/data/payload_source.h"
+#include "impart/store/store.h"
+
+namespace impart {
+
+struct ReplicatedStoreSpec {
+  std::uint32_t workers = 1;
+  /// Payload bytes that each process keeps of what it has read from disk; 0: none.
+  std::uint64_t cache_bytes = 0;
+};
+
+/// A store in which every process reads everything from the data set, as vanilla training does, so
+/// nothing ever moves. Payloads that came from disk are kept in a cache of bounded size; the one
+/// that was not used for longest goes first, roughly (CLOCK). A read costs the worker the bytes
+/// from disk and counts as a hit or a miss; payloads that the source has in memory count as neither
+/// and are not kept again.
+std::unique_ptr<Store> make_replicated_store(const ReplicatedStoreSpec& spec,
+                                             Communicator& communicator,
+                                             std::shared_ptr<const PayloadSource> source);
+
+}  // namespace impart

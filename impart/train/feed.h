@@ -1,0 +1,76 @@
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include <torch/types.h>
+
+#include "impart/core/ids.h"
+#include "impart/data/augment.h"
+#include "impart/data/batch.h"
+#include "impart/data/batch_reader.h"
+#include "impart/data/example_set.h"
+#include "impart/store/ledger.h"
+#include "impart/store/store.h"
+
+namespace impart {
+
+/// What goes through the model in one forward pass, on the model's device.
+struct Batch {
+  torch::Tensor inputs;   ///< [B, ...], as the model takes them
+  torch::Tensor targets;  ///< int64 [B]
+};
+
+/// The rows that a feed is going to be asked for, batch after batch.
+struct FeedPlan {
+  std::uint32_t epoch = 0;
+  bool augment = true;                  ///< change examples at random, as the epoch's choices say
+  std::vector<ExampleId> ids = {};      ///< one per row
+  std::vector<WorkerId> workers = {};   ///< who visits it
+  std::vector<std::int64_t> ends = {};  ///< the row after the last of each batch, ascending
+};
+
+/// Makes batches out of stored examples. What they are stored as, and where, is its secret.
+class Feed {
+ public:
+  virtual ~Feed() = default;
+
+  virtual torch::Device device() const = 0;
+  virtual std::uint64_t examples() const = 0;
+
+  /// Gets ready to make these batches; what is left of an earlier plan is dropped.
+  virtual void begin(FeedPlan plan) = 0;
+  /// The next batch of the plan. Time spent waiting goes to `seconds`. DataError if an example
+  /// cannot be read and may not be skipped.
+  virtual Batch next(PhaseSeconds& seconds) = 0;
+
+  /// The examples that were skipped since the last call; their rows hold other examples of the
+  /// same worker.
+  virtual std::vector<SkippedExample> take_skipped() { return {}; }
+};
+
+/// The choices that an augmentation makes for an epoch; an empty plan: examples stay as they are.
+using EpochAugmentation = std::function<AugmentPlan(std::uint32_t epoch)>;
+
+/// Batches of images that are all on the device already: no host work per example.
+std::unique_ptr<Feed> make_device_feed(DeviceImages images, EpochAugmentation augmentation);
+
+struct StoredFeedSpec {
+  std::shared_ptr<const ExampleSet> set;
+  Store* store = nullptr;  ///< must outlive the feed
+  torch::Device device = torch::kCPU;
+  EpochAugmentation augmentation = {};
+  bool random_decode = false;  ///< augmented examples are also decoded with random choices
+  std::uint64_t seed = 0;      ///< of these
+  std::uint32_t threads = 1, batches_ahead = 4;
+  OnBadExample on_bad_example = OnBadExample::kFail;
+};
+
+/// Batches of images that are read from a store and decoded on background threads. Examples that
+/// are still on their way to this process are waited for, while the store moves on.
+std::unique_ptr<Feed> make_stored_feed(StoredFeedSpec spec);
+
+}  // namespace impart

@@ -1,0 +1,47 @@
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <variant>
+#include <vector>
+
+#include <torch/types.h>
+
+#include "impart/comm/communicator.h"
+#include "impart/data/example_set.h"
+#include "impart/data/image_set.h"
+#include "impart/store/store.h"
+#include "impart/train/config.h"
+#include "impart/train/feed.h"
+
+namespace impart {
+
+/// The data set of a run: all of its images in memory, or opened, to be read as they are needed.
+using LoadedData = std::variant<ImageData, ExampleData>;
+
+/// Reads or opens what the config says. Nothing is written yet: what is wrong with the data is
+/// found before a run directory is made. DataError, ConfigError.
+LoadedData load_run_data(const RunConfig& config);
+
+/// What training needs of its data.
+struct RunData {
+  std::uint64_t examples = 0;  ///< to train on
+  std::uint32_t classes = 0, channels = 0, image_size = 0;
+  std::vector<std::uint32_t> labels = {};
+  std::vector<float> truth = {};
+  std::uint64_t payload_bytes = 0;  ///< of all training examples together
+  /// Read into memory by every process before training; 0 if examples are read when needed.
+  std::uint64_t loaded_bytes = 0;
+
+  /// Where the examples are; null where all of them are on the device of every process.
+  std::unique_ptr<Store> train_store = nullptr, test_store = nullptr;
+  std::unique_ptr<Feed> train = nullptr, test = nullptr;
+};
+
+/// Makes the stores and feeds. Opens the folder of a partitioned store; what is in it stays as it
+/// is until the store is settled. Collective: every process calls it, in the same order.
+RunData prepare_run_data(LoadedData loaded, const RunConfig& config, torch::Device device,
+                         Communicator& communicator);
+
+}  // namespace impart

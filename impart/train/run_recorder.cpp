@@ -1,0 +1,77 @@
+#include "impart/train/run_recorder.h"
+
+#include <filesystem>
+
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+namespace impart {
+
+std::string_view name_of(ScheduleEvent::Kind kind) {
+  switch (kind) {
+    case ScheduleEvent::Kind::kRandom:
+      return "random";
+    case ScheduleEvent::Kind::kHeuristic:
+      return "heuristic";
+    case ScheduleEvent::Kind::kExchange:
+      return "exchange";
+  }
+  return "";
+}
+
+RunRecorder::RunRecorder(const RunConfig& config, std::uint32_t next_epoch)
+    : config_(config),
+      metrics_(config.output + "/metrics.jsonl", next_epoch),
+      ledger_(config.output + "/ledger.jsonl", next_epoch),
+      events_({.folder = config.output, .first_step = next_epoch}) {}
+
+void RunRecorder::record_change(std::uint32_t epoch, const PlacementChange& change,
+                                const Partition& partition) {
+  if (config_.partition.save) {
+    std::filesystem::create_directories(config_.output + "/partitions");
+    write_partition(fmt::format("{}/partitions/epoch-{:04}.csv", config_.output, epoch), partition);
+  }
+  if (!change.importance.empty()) {
+    events_.histogram("importance/" + config_.importance.notion, epoch, change.importance);
+  }
+}
+
+void RunRecorder::record_epoch(const EpochResult& result, const PlacementChange* change) {
+  nlohmann::ordered_json record = {{"epoch", result.epoch},
+                                   {"step", result.step},
+                                   {"learning_rate", result.learning_rate},
+                                   {"train_loss", result.train_loss},
+                                   {"train_accuracy", result.train_accuracy}};
+  if (result.test_loss) record["test_loss"] = *result.test_loss;
+  if (result.test_accuracy) record["test_accuracy"] = *result.test_accuracy;
+  record["non_finite"] = result.non_finite;
+  if (result.skipped > 0) record["skipped"] = result.skipped;
+  if (change != nullptr) {
+    record["placement"] = {
+        {"event", name_of(change->kind)},       {"moved", change->moved},
+        {"messages", change->messages},         {"imbalance_cv", change->imbalance_cv},
+        {"imbalance_ks", change->imbalance_ks}, {"class_skew", change->class_skew}};
+  }
+  record["seconds_train"] = result.seconds_train;
+  record["seconds"] = result.seconds;
+  metrics_.append(record);
+
+  const auto scalar = [&](const char* name, double value) {
+    events_.scalar(name, result.epoch, value);
+  };
+  scalar("train/loss", result.train_loss);
+  scalar("train/accuracy", result.train_accuracy);
+  scalar("train/learning_rate", result.learning_rate);
+  if (result.test_loss) scalar("test/loss", *result.test_loss);
+  if (result.test_accuracy) scalar("test/accuracy", *result.test_accuracy);
+  if (change != nullptr) {
+    scalar("placement/moved", static_cast<double>(change->moved));
+    scalar("placement/imbalance_cv", change->imbalance_cv);
+  }
+}
+
+void RunRecorder::record_costs(const LedgerEpoch& costs) {
+  ledger_.append(ledger_record(costs));
+}
+
+}  // namespace impart

@@ -1,0 +1,50 @@
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "impart/train/config.h"
+#include "impart/train/ledger_file.h"
+#include "impart/train/metrics_log.h"
+#include "impart/train/placement.h"
+#include "impart/train/tensorboard.h"
+
+namespace impart {
+
+/// What one epoch came to.
+struct EpochResult {
+  std::uint32_t epoch = 0;
+  std::uint64_t step = 0;  ///< of the run, after the epoch
+  double learning_rate = 0;
+  double train_loss = 0, train_accuracy = 0;
+  std::optional<double> test_loss = {}, test_accuracy = {};
+  std::uint64_t non_finite = 0;  ///< visits with a NaN or infinite signal
+  std::uint64_t skipped = 0;     ///< examples that could not be read
+  double seconds_train = 0, seconds = 0;
+};
+
+/// "random", "heuristic", "exchange".
+std::string_view name_of(ScheduleEvent::Kind kind);
+
+/// Writes what happens in a run into its directory while it happens: metrics.jsonl, ledger.jsonl,
+/// TensorBoard events, partitions. Only one process of a run has one. IoError.
+class RunRecorder {
+ public:
+  /// `next_epoch` is the first one that will be recorded; later ones that are there are cut off.
+  RunRecorder(const RunConfig& config, std::uint32_t next_epoch);
+
+  void record_change(std::uint32_t epoch, const PlacementChange& change,
+                     const Partition& partition);
+  /// `change` is what happened before the epoch, or null.
+  void record_epoch(const EpochResult& result, const PlacementChange* change);
+  void record_costs(const LedgerEpoch& costs);
+
+ private:
+  const RunConfig& config_;
+  MetricsLog metrics_, ledger_;
+  EventWriter events_;
+};
+
+}  // namespace impart

@@ -1,0 +1,71 @@
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include <fmt/format.h>
+
+#include "impart/comm/communicator.h"
+#include "impart/comm/hosted_workers.h"
+#include "impart/core/error.h"
+#include "impart/partition/move_plan.h"
+#include "impart/partition/partition.h"
+#include "impart/store/move_bytes.h"
+#include "impart/store/store.h"
+#include "tests/store/generated_source.h"
+
+namespace impart::testing {
+
+inline void require(bool holds, std::string_view what) {
+  if (!holds) throw Error(fmt::format("wrong: {}", what));
+}
+
+/// This process holds what its workers own, every byte of it, and nothing else.
+inline void check_settled(Store& store, const Partition& partition, const GeneratedSource& source,
+                          const HostedWorkers& hosted) {
+  std::vector<std::byte> payload;
+  for (std::uint64_t i = 0; i < partition.examples(); ++i) {
+    const ExampleId id{i};
+    const bool mine = hosted.contains(partition.owner(id));
+    require(store.holds(id) == mine, fmt::format("who holds example {}", i));
+    if (!mine) continue;
+    store.read(id, partition.owner(id), payload);
+    require(payload == source.payload(id), fmt::format("the payload of example {}", i));
+  }
+}
+
+/// The costs of moves are exactly those predicted, and nobody held more than its part and what
+/// came.
+inline void check_costs(const std::vector<StorageCost>& costs, const HostedWorkers& hosted,
+                        const std::vector<StorageCost>& predicted,
+                        const std::vector<std::uint64_t>& held_before) {
+  for (std::uint32_t i = 0; i < hosted.count; ++i) {
+    const std::uint32_t w = hosted.first + i;
+    const StorageCost &is = costs[i], &should = predicted[w];
+    const auto equal = [&](std::uint64_t a, std::uint64_t b, std::string_view what) {
+      require(a == b, fmt::format("{} of worker {}: {} instead of {}", what, w, a, b));
+    };
+    equal(is.bytes_source, 0, "bytes from the source");
+    equal(is.bytes_sent, should.bytes_sent, "bytes sent");
+    equal(is.bytes_received, should.bytes_received, "bytes received");
+    equal(is.messages_sent, should.messages_sent, "messages sent");
+    equal(is.messages_received, should.messages_received, "messages received");
+    equal(is.flows_sent, should.flows_sent, "flows sent");
+    equal(is.flows_received, should.flows_received, "flows received");
+    equal(is.examples_sent, should.examples_sent, "examples sent");
+    equal(is.examples_received, should.examples_received, "examples received");
+    equal(is.bytes_local, should.bytes_local, "bytes read locally");
+    equal(is.bytes_written, should.bytes_written, "bytes written");
+    require(is.peak_stored >= held_before[w], "a peak below what was held");
+    require(is.peak_stored <= held_before[w] + should.examples_received, "the peak");
+  }
+}
+
+inline PayloadSizes sizes_of(const PayloadSource& source) {
+  return [&source](ExampleId id) { return source.payload_bytes(id); };
+}
+
+}  // namespace impart::testing
