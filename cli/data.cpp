@@ -19,7 +19,7 @@ namespace fs = std::filesystem;
 
 constexpr const char* kTestFolders[] = {"test", "val"};
 
-bool exists(const fs::path& path) {
+bool is_there(const fs::path& path) {
   std::error_code ignored;
   return fs::exists(path, ignored);
 }
@@ -51,9 +51,9 @@ std::string recognise_data(const DataPath& path) {
   for (const DatasetEntry& row : kDatasets) {
     if (!row.reads_files && row.name == path.path) return path.path;
   }
-  if (!exists(path.path)) throw DataError(fmt::format("{}: there is no such folder", path.path));
+  if (!is_there(path.path)) throw DataError(fmt::format("{}: there is no such folder", path.path));
   for (const Mark& mark : kMarks) {
-    if (exists(fs::path(path.path) / mark.file)) return mark.name;
+    if (is_there(fs::path(path.path) / mark.file)) return mark.name;
   }
   throw ConfigError(
       fmt::format("{}: cannot tell what kind of data set this is: no files of MDS, CIFAR or MNIST, "
@@ -62,7 +62,7 @@ std::string recognise_data(const DataPath& path) {
 }
 
 bool is_shard_folder(const DataPath& path) {
-  return recognise_data(path) == "mds" && exists(fs::path(path.path) / "index.json");
+  return recognise_data(path) == "mds" && is_there(fs::path(path.path) / "index.json");
 }
 
 std::vector<std::string> shard_folders(const DataPath& path) {
@@ -70,7 +70,7 @@ std::vector<std::string> shard_folders(const DataPath& path) {
   if (is_shard_folder(path)) return {path.path};
   std::vector<std::string> folders = {path.path + "/train"};
   for (const char* test : kTestFolders) {
-    if (!exists(fs::path(path.path) / test / "index.json")) continue;
+    if (!is_there(fs::path(path.path) / test / "index.json")) continue;
     folders.push_back(fmt::format("{}/{}", path.path, test));
     break;
   }

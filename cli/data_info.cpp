@@ -66,12 +66,13 @@ ShardFacts measure_shards(const std::string& folder) {
 ordered_json to_json(const ShardFacts& facts) {
   ordered_json columns = ordered_json::object();
   for (const MdsColumn& column : facts.columns) columns[column.name] = column.encoding;
-  return {{"count", facts.count},
-          {"raw_bytes", facts.raw_bytes},
-          {"stored_bytes", facts.stored_bytes},
-          {"compression", facts.compression.empty() ? ordered_json() : facts.compression},
-          {"hashes", facts.hashes},
-          {"columns", columns}};
+  return {
+      {"count", facts.count},
+      {"raw_bytes", facts.raw_bytes},
+      {"stored_bytes", facts.stored_bytes},
+      {"compression", facts.compression.empty() ? ordered_json() : ordered_json(facts.compression)},
+      {"hashes", facts.hashes},
+      {"columns", columns}};
 }
 
 ordered_json to_json(const NamedSet& named) {

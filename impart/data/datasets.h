@@ -23,6 +23,9 @@ struct DataSpec {
   bool coarse = false;  ///< `cifar100`: the 20 coarse classes instead of the 100 fine ones
 
   std::uint32_t image_size = 0;  ///< of decoded photographs; 0 = 224
+
+  /// `mds`: which columns hold the image and its class; empty: found out from their encodings.
+  std::string image_column = {}, label_column = {};
 };
 
 /// Reads or makes a data set, all of it, into memory. Pure but for reading files. DataError names
@@ -40,6 +43,8 @@ using Opener = ExampleData(const DataSpec& spec);
 Opener open_cifar10, open_cifar100, open_idx, open_shapes;
 /// Class folders of JPEG and PNG files. See imagefolder.cpp for what is expected of them.
 Opener open_imagefolder;
+/// Shards in MosaicML's MDS format, see mds_dataset.h.
+Opener open_mds;
 
 /// `function` is the loader, nullptr if the data set is only ever opened.
 struct DatasetEntry : Entry<Loader> {
@@ -60,6 +65,8 @@ inline constexpr DatasetEntry kDatasets[] = {
      open_idx},
     {{"imagefolder", "JPEG and PNG files in train/CLASS/ and val/CLASS/ (or test/CLASS/)", nullptr},
      open_imagefolder},
+    {{"mds", "MosaicML's MDS shards in train/, and in test/ or val/ ('impart data pack')", nullptr},
+     open_mds},
 };
 static_assert(names_are_unique(kDatasets));
 

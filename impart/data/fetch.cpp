@@ -63,7 +63,8 @@ class Fetch {
         hooks_(hooks),
         dest_(spec.dest),
         address_(address_of(set, spec)),
-        sums_(wanted_sums(set, spec)) {}
+        sums_(wanted_sums(set, spec)),
+        destination_(dest_) {}
 
   FetchOutcome run();
 
@@ -77,6 +78,7 @@ class Fetch {
   std::string stamp_path() const {
     return (dest_ / fmt::format(".fetched-{}.json", set_.name)).string();
   }
+  fs::path scratch_path() const { return dest_ / fmt::format(".{}.unpacked", set_.name); }
   fs::path part_path(const FetchFile& file) const {
     return dest_ / fmt::format(".{}.part", file.name);
   }
@@ -99,7 +101,8 @@ class Fetch {
   void download_part(const FetchFile& file);
   void stage(const FetchFile& file);
   void publish();
-  void tidy_up(const FetchFile& file) const;
+  void keep_archives() const;
+  void remove_leftovers() const;
 
   const Fetchable& set_;
   const FetchSpec& spec_;
@@ -107,6 +110,7 @@ class Fetch {
   const fs::path dest_;
   const std::string address_;
   const Sums sums_;
+  const Destination destination_;
   std::optional<ScratchFolder> unpacked_;
   std::vector<Staged> staged_;
   FetchOutcome outcome_;
@@ -191,7 +195,7 @@ void Fetch::stage(const FetchFile& file) {
     staged_.push_back({path, {std::string(file.name), fs::file_size(path), sum_of(file)}});
     return;
   }
-  if (!unpacked_) unpacked_.emplace(dest_ / fmt::format(".{}.unpacked", set_.name));
+  if (!unpacked_) unpacked_.emplace(scratch_path());
   const fs::path folder = unpacked_->path();
   for (FetchedFile& member :
        unpack({.archive = path.string(), .folder = folder.string(), .members = file.members},
@@ -213,17 +217,30 @@ void Fetch::publish() {
   }
 }
 
-void Fetch::tidy_up(const FetchFile& file) const {
-  const fs::path part = part_path(file);
-  const bool is_archive = !file.members.empty();
-  if (is_archive && spec_.keep_archive && fs::exists(part)) rename_file(part, dest_ / file.name);
-  remove_part(part.string());
+void Fetch::keep_archives() const {
+  for (const FetchFile& file : set_.files) {
+    const bool is_archive = !file.members.empty();
+    if (is_archive && fs::exists(part_path(file))) rename_file(part_path(file), dest_ / file.name);
+  }
+}
+
+/// Also those of an earlier fetch that was killed.
+void Fetch::remove_leftovers() const {
+  for (const FetchFile& file : set_.files) remove_part(part_path(file).string());
+  std::error_code ignored;
+  fs::remove_all(scratch_path(), ignored);
+  const std::string stamp = fs::path(stamp_path()).filename().string();
+  for (const auto& entry : fs::directory_iterator(dest_, ignored)) {
+    const std::string name = entry.path().filename().string();
+    const bool is_unfinished_stamp = name.starts_with(stamp) && name.ends_with(".tmp");
+    if (is_unfinished_stamp) fs::remove(entry.path(), ignored);
+  }
 }
 
 FetchOutcome Fetch::run() {
-  const Destination destination(dest_);
   const std::optional<FetchStamp> stamp = read_stamp(stamp_path());
   if (is_complete(stamp)) {
+    remove_leftovers();
     outcome_.was_complete = true;
     for (const FetchedFile& file : stamp->files) outcome_.files.push_back(file.name);
     return outcome_;
@@ -231,7 +248,8 @@ FetchOutcome Fetch::run() {
   protect_other_files(stamp);
   for (const FetchFile& file : set_.files) stage(file);
   publish();
-  for (const FetchFile& file : set_.files) tidy_up(file);
+  if (spec_.keep_archive) keep_archives();
+  remove_leftovers();
   return outcome_;
 }
 

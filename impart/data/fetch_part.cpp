@@ -3,6 +3,7 @@
 #include <cerrno>
 #include <cstring>
 #include <filesystem>
+#include <fstream>
 #include <utility>
 
 #include <fcntl.h>
@@ -32,10 +33,11 @@ FileVersion read_version(const std::string& path) {
           .last_modified = std::string(rest.substr(0, rest.find('\n')))};
 }
 
+/// Not through OutputFile, whose temporary file a killed process would leave behind. Half a version
+/// equals none, so that nothing worse comes of it than a download from the beginning.
 void write_version(const std::string& path, const FileVersion& version) {
-  OutputFile file(path);
-  file.write(fmt::format("{}\n{}\n", version.etag, version.last_modified));
-  file.commit();
+  ::unlink(path.c_str());
+  std::ofstream(path) << version.etag << '\n' << version.last_modified << '\n';
 }
 
 }  // namespace

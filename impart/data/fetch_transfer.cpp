@@ -82,6 +82,8 @@ std::string if_range(const FileVersion& version) {
 }
 
 class Attempt {
+  using Clock = std::chrono::steady_clock;
+
  public:
   Attempt(const TransferSpec& spec, PartFile& part);
   std::optional<TransientFailure> run();
@@ -114,6 +116,9 @@ class Attempt {
   bool begun_ = false;
   bool has_changed_ = false;
   std::uint64_t total_ = 0;
+  curl_off_t received_ = 0;
+  Clock::time_point last_news_ = Clock::now();
+  bool is_stalled_ = false;
   std::exception_ptr thrown_;  ///< in a callback, through which it cannot travel
 };
 
@@ -132,16 +137,12 @@ void Attempt::set(Option option, Value value) {
 
 void Attempt::set_up() {
   const bool is_https = spec_.url.starts_with("https:");
-  const auto stall = std::max<long>(1, static_cast<long>(spec_.stall.count()));
   set(CURLOPT_URL, spec_.url.c_str());
   set(CURLOPT_PROTOCOLS_STR, "https,http,file");
   set(CURLOPT_REDIR_PROTOCOLS_STR, is_https ? "https" : "https,http");
   set(CURLOPT_FOLLOWLOCATION, 1L);
   set(CURLOPT_MAXREDIRS, kMostRedirects);
   set(CURLOPT_USERAGENT, "impart");
-  set(CURLOPT_CONNECTTIMEOUT, stall);
-  set(CURLOPT_LOW_SPEED_LIMIT, 1L);
-  set(CURLOPT_LOW_SPEED_TIME, stall);
   set(CURLOPT_ERRORBUFFER, error_text_.data());
   set(CURLOPT_HEADERFUNCTION, &Attempt::on_header);
   set(CURLOPT_HEADERDATA, this);
@@ -189,9 +190,15 @@ std::size_t Attempt::on_body(char* data, std::size_t size, std::size_t count, vo
   return attempt.has_changed_ ? 0 : size * count;
 }
 
-int Attempt::on_tick(void* self, curl_off_t, curl_off_t, curl_off_t, curl_off_t) {
-  const auto& stop_requested = static_cast<Attempt*>(self)->spec_.stop_requested;
-  return stop_requested && stop_requested() ? 1 : 0;
+/// libcurl calls it at least once a second, from the first look-up of the host on.
+int Attempt::on_tick(void* self, curl_off_t, curl_off_t received, curl_off_t, curl_off_t) {
+  auto& attempt = *static_cast<Attempt*>(self);
+  const auto now = Clock::now();
+  if (received != attempt.received_) attempt.last_news_ = now;
+  attempt.received_ = received;
+  attempt.is_stalled_ = now - attempt.last_news_ >= attempt.spec_.stall;
+  const auto& stop_requested = attempt.spec_.stop_requested;
+  return attempt.is_stalled_ || (stop_requested && stop_requested()) ? 1 : 0;
 }
 
 /// Decides whether the body goes on after the part or is a whole file.
@@ -225,6 +232,7 @@ std::optional<TransientFailure> Attempt::run() {
   set_up();
   const CURLcode code = curl_easy_perform(curl_.get());
   if (thrown_) std::rethrow_exception(thrown_);
+  if (is_stalled_) return unsuccessful(fmt::format("nothing came for {} s", spec_.stall.count()));
   if (code == CURLE_ABORTED_BY_CALLBACK) throw FetchStopped("stopped");
   if (has_changed_) return unsuccessful("the file on the server is another one than before");
   const bool has_answer = code == CURLE_OK || code == CURLE_WRITE_ERROR;

@@ -155,6 +155,8 @@ ExampleData open_mds(const DataSpec& spec) {
   }
   const auto open = [&](const char* split, std::uint64_t limit) {
     return open_mds_set({.folder = fmt::format("{}/{}", spec.root, split),
+                         .image_column = spec.image_column,
+                         .label_column = spec.label_column,
                          .image_size = spec.image_size,
                          .limit = limit});
   };

@@ -29,7 +29,6 @@ ExampleSet open_mds_set(const MdsSetSpec& spec, const Progress& progress = {});
 /// the training set's normalisation. DataError if their images have different sizes.
 ExampleData pair_mds_sets(ExampleSet train, ExampleSet test);
 
-/// root/train, and root/test or else root/val.
-Opener open_mds;
+/// open_mds (datasets.h) opens root/train, and root/test or else root/val.
 
 }  // namespace impart

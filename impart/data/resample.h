@@ -21,24 +21,23 @@ class AxisWeights {
  public:
   explicit AxisWeights(const AxisSpec& spec);
 
-  struct Taps {
-    std::uint32_t first;                    ///< input pixel of the first weight
-    std::span<const std::int32_t> weights;  ///< in units of 2^-22
-  };
+  /// How many input pixels make a wanted one. The same number for all, so that loops over them
+  /// have no surprises: some have weight 0.
+  std::uint32_t taps() const { return taps_; }
   std::uint32_t count() const { return static_cast<std::uint32_t>(firsts_.size()); }
-  Taps taps(std::uint32_t pixel) const {
-    return {firsts_[pixel],
-            std::span(weights_).subspan(std::size_t{pixel} * stride_, counts_[pixel])};
+  std::uint32_t first(std::uint32_t pixel) const { return firsts_[pixel]; }
+  /// Of input pixels from first(pixel) on, in units of 2^-22.
+  std::span<const std::int32_t> weights(std::uint32_t pixel) const {
+    return std::span(weights_).subspan(std::size_t{pixel} * taps_, taps_);
   }
   /// The input pixels that are needed: from begin() to end() - 1.
   std::uint32_t begin() const { return begin_; }
   std::uint32_t end() const { return end_; }
 
  private:
-  std::size_t stride_ = 0;
-  std::vector<std::uint32_t> firsts_, counts_;
+  std::uint32_t taps_ = 0, begin_ = 0, end_ = 0;
+  std::vector<std::uint32_t> firsts_;
   std::vector<std::int32_t> weights_;
-  std::uint32_t begin_ = 0, end_ = 0;
 };
 
 /// Resamples a picture whose rows come one by one, from the first needed to the last, first along
@@ -51,12 +50,14 @@ class Resampler {
   void add_row(std::span<const std::uint8_t> row);
 
   /// Writes the three planes of the result, once all rows are there.
-  void finish(std::span<std::uint8_t> planes) const;
+  void finish(std::span<std::uint8_t> planes);
 
  private:
   const AxisWeights& columns_;
   const AxisWeights& rows_;
-  std::vector<std::uint8_t> narrow_;  ///< the rows, resampled along themselves
+  std::vector<std::int32_t> numbers_;  ///< the bytes of a row
+  std::vector<std::int32_t> sums_;     ///< of a row of the result, with a fraction
+  std::vector<std::uint8_t> lines_;    ///< the rows, resampled along themselves
 };
 
 }  // namespace impart

@@ -2,8 +2,10 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <span>
+#include <utility>
 #include <vector>
 
 #include "impart/store/flow.h"
@@ -12,9 +14,31 @@
 
 namespace impart {
 
+/// Buffers of one piece each, used again from exchange to exchange: fresh memory costs a page fault
+/// for every 4 KiB.
+class PiecePool {
+ public:
+  using Buffer = std::unique_ptr<std::byte[]>;
+
+  explicit PiecePool(std::uint64_t piece_bytes) : piece_bytes_(piece_bytes) {}
+
+  Buffer take() {
+    if (spare_.empty()) return std::make_unique_for_overwrite<std::byte[]>(piece_bytes_);
+    Buffer buffer = std::move(spare_.back());
+    spare_.pop_back();
+    return buffer;
+  }
+  void give_back(Buffer buffer) { spare_.push_back(std::move(buffer)); }
+
+ private:
+  std::uint64_t piece_bytes_;
+  std::vector<Buffer> spare_;
+};
+
 /// What the two ends of a flow need; all must outlive them.
 struct FlowSetup {
   HeldParts& parts;
+  PiecePool& pool;
   PayloadSizes sizes;
   FlowSpec flow;
 };

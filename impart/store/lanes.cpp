@@ -12,57 +12,38 @@ namespace {
 
 constexpr std::uint32_t kPieces = 1, kAcknowledgements = 2;  ///< tags
 
-using Buffer = std::unique_ptr<std::byte[]>;
-
 /// A piece under way. Its buffer is freed after the operation is done with it.
 struct Piece {
-  Buffer buffer;
+  PiecePool::Buffer buffer;
   std::size_t bytes = 0;
   std::unique_ptr<PendingOperation> operation;
 
   std::span<std::byte> span() const { return {buffer.get(), bytes}; }
 };
 
-/// The pieces of a lane that are under way, at most `window`, in order. Buffers are used again.
+/// The pieces of a lane that are under way, at most `window`, in order.
 class PieceQueue {
  public:
-  PieceQueue(std::uint32_t window, std::uint64_t piece_bytes)
-      : window_(window), piece_bytes_(piece_bytes) {}
+  PieceQueue(std::uint32_t window, PiecePool& pool) : window_(window), pool_(pool) {}
 
   bool full() const { return pieces_.size() == window_; }
   bool empty() const { return pieces_.empty(); }
 
   Piece& add(std::size_t bytes) {
-    if (spare_.empty()) {
-      spare_.push_back(std::make_unique_for_overwrite<std::byte[]>(piece_bytes_));
-    }
-    pieces_.push_back({std::move(spare_.back()), bytes, nullptr});
-    spare_.pop_back();
-    return pieces_.back();
+    return pieces_.emplace_back(Piece{pool_.take(), bytes, nullptr});
   }
   bool first_is_done() { return !pieces_.empty() && pieces_.front().operation->test(); }
   const Piece& first() const { return pieces_.front(); }
   void remove_first() {
-    spare_.push_back(std::move(pieces_.front().buffer));
+    pool_.give_back(std::move(pieces_.front().buffer));
     pieces_.pop_front();
   }
 
  private:
   std::uint32_t window_;
-  std::uint64_t piece_bytes_;
-  std::vector<Buffer> spare_;
+  PiecePool& pool_;
   std::deque<Piece> pieces_;
 };
-
-/// The largest piece of some flows, so that small flows need no large buffers.
-std::uint64_t largest_piece(std::span<const Flow> flows, const FlowSetup& setup) {
-  std::uint64_t largest = 1;
-  for (const Flow& flow : flows) {
-    if (largest >= setup.flow.piece_bytes) break;
-    largest = std::max(largest, bytes_of(flow, setup.sizes));
-  }
-  return std::min(largest, setup.flow.piece_bytes);
-}
 
 std::span<std::byte> bytes_of_number(std::uint64_t& number) {
   return std::as_writable_bytes(std::span(&number, 1));
@@ -75,7 +56,7 @@ class OutgoingLane final : public Lane {
       : parts_(setup.parts),
         communicator_(communicator),
         to_(to),
-        pieces_(window, largest_piece(flows, setup)),
+        pieces_(window, setup.pool),
         flows_(setup, std::move(flows)) {}
 
   bool advance() override {
@@ -121,7 +102,7 @@ class IncomingLane final : public Lane {
         communicator_(communicator),
         from_(from),
         window_(window),
-        pieces_(window, largest_piece(flows, setup)),
+        pieces_(window, setup.pool),
         flows_(setup, std::move(flows)) {}
 
   bool advance() override {
@@ -169,13 +150,16 @@ class LocalLane final : public Lane {
  public:
   LocalLane(const FlowSetup& setup, const std::vector<Flow>& flows)
       : parts_(setup.parts),
-        buffer_(largest_piece(flows, setup)),
+        pool_(setup.pool),
+        buffer_(setup.pool.take()),
         sender_(setup, flows),
         receiver_(setup, flows) {}
 
+  ~LocalLane() override { pool_.give_back(std::move(buffer_)); }
+
   bool advance() override {
     if (sender_.has_piece()) {
-      const std::span piece = std::span(buffer_).first(sender_.piece_bytes());
+      const std::span piece(buffer_.get(), sender_.piece_bytes());
       sender_.fill(piece);
       parts_.tell("piece sent");
       receiver_.take(piece);
@@ -190,7 +174,8 @@ class LocalLane final : public Lane {
 
  private:
   HeldParts& parts_;
-  std::vector<std::byte> buffer_;
+  PiecePool& pool_;
+  PiecePool::Buffer buffer_;
   FlowSender sender_;
   FlowReceiver receiver_;
 };

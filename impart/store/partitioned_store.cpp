@@ -76,7 +76,9 @@ class PartitionedStore final : public Store {
         communicator_(communicator),
         source_(std::move(source)),
         parts_(hosted, open_shelves(spec, hosted, *source_), source_->examples(), spec.observer),
+        pool_(spec.flow.piece_bytes),
         setup_{.parts = parts_,
+               .pool = pool_,
                .sizes = [this](ExampleId id) { return source_->payload_bytes(id); },
                .flow = spec.flow},
         exceptions_(std::uncaught_exceptions()) {
@@ -166,6 +168,7 @@ class PartitionedStore final : public Store {
   Communicator& communicator_;
   std::shared_ptr<const PayloadSource> source_;
   HeldParts parts_;
+  PiecePool pool_;
   FlowSetup setup_;
   int exceptions_;
   MovePlan plan_;               ///< what run_ carries out

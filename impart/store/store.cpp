@@ -3,9 +3,18 @@
 #include <thread>
 
 namespace impart {
+namespace {
+
+/// Calls between two that leave the processor to others: a process that waits for one with which it
+/// shares a core must do so, one that is busy moving should not.
+constexpr std::uint32_t kCallsPerYield = 64;
+
+}  // namespace
 
 void Store::finish_moves() {
-  while (!advance_moves()) std::this_thread::yield();
+  for (std::uint32_t calls = 1; !advance_moves(); ++calls) {
+    if (calls % kCallsPerYield == 0) std::this_thread::yield();
+  }
 }
 
 }  // namespace impart

@@ -96,7 +96,12 @@ TEST(FileRanges, SayWhichFileCannotBeOpened) {
   std::filesystem::remove(folder / "part-3");
   EXPECT_EQ(message_of<DataError>([&] { payload_of(*source, 12); }),
             folder / "part-3: cannot open: No such file or directory");
+}
+
+TEST(FileRanges, SayWhichFileMayNotBeRead) {
   if (::geteuid() == 0) GTEST_SKIP() << "nothing is forbidden to root";
+  const TemporaryFolder folder;
+  const auto source = make_file_range_source(ten_files(folder));
   std::filesystem::permissions(folder / "part-4", std::filesystem::perms::none);
   EXPECT_EQ(message_of<DataError>([&] { payload_of(*source, 16); }),
             folder / "part-4: cannot open: Permission denied");
