@@ -101,6 +101,8 @@ constexpr Quantity kMoves[] = {
 };
 constexpr Quantity kPartitionedBytes[] = {
     {"network_bytes", &IoCost::network_bytes, &StorageCost::bytes_sent},
+};
+constexpr Quantity kPartitionedSource[] = {
     {"source_bytes", &IoCost::partitioned_source_bytes, &StorageCost::bytes_source},
 };
 constexpr Quantity kDirectoryBytes[] = {
@@ -219,14 +221,23 @@ class RunReader {
                        .payload_bytes = sizes_.payload_bytes.value_or(0)});
   }
 
+  /// Whether a cost came up in any epoch.
+  bool measured(std::uint64_t StorageCost::*cost) const {
+    return std::any_of(epochs_.begin(), epochs_.end(),
+                       [&](const ComparedEpoch& epoch) { return epoch.measured.*cost > 0; });
+  }
+
   void compare_partitioned(RunIo& run) const {
     const bool in_directories =
-        std::any_of(epochs_.begin(), epochs_.end(), [](const ComparedEpoch& epoch) {
-          return epoch.measured.bytes_local + epoch.measured.bytes_written > 0;
-        });
+        measured(&StorageCost::bytes_local) || measured(&StorageCost::bytes_written);
     run.store = in_directories ? "partitioned in directories" : "partitioned in memory";
     compare(epochs_, kMoves, run.comparisons);
     if (knows_sizes()) compare(epochs_, kPartitionedBytes, run.comparisons);
+    if (!measured(&StorageCost::bytes_source)) {
+      run.notes.emplace_back("nothing was read from files of the data set: it was in memory");
+    } else if (knows_sizes()) {
+      compare(epochs_, kPartitionedSource, run.comparisons);
+    }
     if (knows_sizes() && in_directories) compare(epochs_, kDirectoryBytes, run.comparisons);
     for (const ComparedEpoch& epoch : epochs_) {
       run.peak_stored = std::max(run.peak_stored, epoch.measured.peak_stored);
@@ -238,11 +249,7 @@ class RunReader {
   }
 
   void compare_replicated(RunIo& run) const {
-    const bool reads_files =
-        std::any_of(epochs_.begin(), epochs_.end(), [](const ComparedEpoch& epoch) {
-          return epoch.measured.bytes_source > 0 || epoch.measured.cache_hits > 0;
-        });
-    if (!reads_files) {
+    if (!measured(&StorageCost::bytes_source) && !measured(&StorageCost::cache_hits)) {
       run.notes.emplace_back("replicated in memory: no bytes are read or sent for examples");
       return;
     }
