@@ -24,7 +24,7 @@ constexpr std::uint64_t kWork = 40'000'000;
 
 struct Options {
   std::vector<std::string> arguments;  ///< run directories, or a config file and overrides
-  std::optional<std::uint64_t> examples, payload, seed;
+  std::optional<std::uint64_t> examples, payload, cache, seed;
   std::optional<std::uint32_t> workers, epochs, warmup, batch;
   std::vector<std::uint32_t> intervals;
   std::vector<double> fractions;
@@ -68,6 +68,12 @@ std::uint64_t count_examples(const Options& options, const RunConfig& config) {
   throw ConfigError("how many examples are there? give --examples");
 }
 
+/// In bytes, of each process.
+std::uint64_t cache_size(const Options& options, const RunConfig& config) {
+  if (options.cache) return *options.cache;
+  return config.store.files ? std::uint64_t{config.store.cache} << 20 : 0;
+}
+
 std::uint64_t payload_bytes(const Options& options) {
   if (options.payload) return *options.payload;
   throw ConfigError("how many bytes has an example, as it is stored? give --payload");
@@ -92,6 +98,7 @@ void predict(const Options& options) {
                           .rows = {}};
   prediction.spec.examples = count_examples(options, prediction.base);
   prediction.spec.payload_bytes = static_cast<double>(payload_bytes(options));
+  prediction.spec.cache_bytes = cache_size(options, prediction.base);
   IoStrategiesSpec spec{.base = prediction.base};
   if (!options.intervals.empty()) spec.intervals = options.intervals;
   if (!options.fractions.empty()) spec.fractions = options.fractions;
@@ -140,10 +147,11 @@ void add_size_options(CLI::App& command, Options& options) {
       ->capture_default_str();
   command.add_option("--epochs", options.epochs, "length of the run")->check(CLI::PositiveNumber);
   command
-      .add_option("--cache", options.spec.cache_bytes,
-                  "bytes that each process of a replicated store caches: 512MB")
-      ->transform(as_bytes)
-      ->capture_default_str();
+      .add_option(
+          "--cache", options.cache,
+          "bytes that each process of a replicated store caches: 512MB; if left out, that of the "
+          "config with store.files, else none")
+      ->transform(as_bytes);
   command.add_option("--classes", options.spec.classes, "of examples, for class-stripes")
       ->capture_default_str();
   command.add_option("--parameters", options.parameters,

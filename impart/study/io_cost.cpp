@@ -107,13 +107,13 @@ IoCost epoch_cost(const EpochFacts& facts) {
   IoCost cost{.examples_moved = facts.moved,
               .flows = facts.flows,
               .importance_pass = facts.importance_pass ? facts.examples : 0,
-              .network_bytes = facts.moved * (payload + kFrameBytes),
+              .network_bytes = facts.moved * (payload + kWireBytesPerMove),
               .replicated_source_bytes = read * facts.share_of_misses,
               .local_read_bytes = read + facts.moved * payload,
-              .local_written_bytes = facts.moved * (payload + 2 * kJournalBytes)};
+              .local_written_bytes = facts.moved * (payload + 2 * kJournalBytesPerChange)};
   if (facts.is_first) {
     cost.partitioned_source_bytes = all;
-    cost.local_written_bytes += all + facts.examples * kJournalBytes;
+    cost.local_written_bytes += all + facts.examples * kJournalBytesPerChange;
   }
   return cost;
 }

@@ -13,11 +13,12 @@ namespace impart {
 // exchanges decide over synthetic importance (SyntheticImportance), and what they decide is
 // counted.
 
-/// What a moved example costs on the wire beside its payload: its hash.
-inline constexpr std::uint64_t kFrameBytes = 8;
+/// What a moved example costs on the wire beside its payload: its hash. (Acknowledgements, 8 bytes
+/// for hundreds of examples, are left out.)
+inline constexpr std::uint64_t kWireBytesPerMove = 8;
 /// What a local directory writes beside a payload: a journal record when an example comes, and one
 /// when it goes.
-inline constexpr std::uint64_t kJournalBytes = 48;
+inline constexpr std::uint64_t kJournalBytesPerChange = 48;
 
 /// Costs of one epoch, of a mean epoch, or of a run, over all workers together.
 ///

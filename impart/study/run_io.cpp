@@ -101,6 +101,8 @@ constexpr Quantity kMoves[] = {
 };
 constexpr Quantity kPartitionedBytes[] = {
     {"network_bytes", &IoCost::network_bytes, &StorageCost::bytes_sent},
+};
+constexpr Quantity kPartitionedSource[] = {
     {"source_bytes", &IoCost::partitioned_source_bytes, &StorageCost::bytes_source},
 };
 constexpr Quantity kDirectoryBytes[] = {
@@ -178,16 +180,7 @@ class RunReader {
     for (const LedgerEpoch& measured : ledger) {
       const auto decision = decisions.find(measured.epoch);
       if (decision == decisions.end()) continue;
-      epochs_.push_back({.epoch = measured.epoch,
-                         .predicted = predict(measured.epoch, decision->second),
-                         .measured = total_over_workers(measured)});
-      epochs_.back().predicted.replicated_source_bytes -=
-          static_cast<double>(epochs_.back().measured.cache_hits) *
-          sizes_.payload_bytes.value_or(0);
-      if (measured.epoch > 0 && decision->second.moved > 0) {
-        const double share = decision->second.is_exchange ? config_.exchange.fraction : 1.0;
-        largest_share_ = std::max(largest_share_, share);
-      }
+      add_epoch(measured, decision->second);
       skipped += measured.skipped;
     }
     run.epochs = static_cast<std::uint32_t>(epochs_.size());
@@ -204,6 +197,18 @@ class RunReader {
     }
   }
 
+  void add_epoch(const LedgerEpoch& ledger, const Decision& decision) {
+    ComparedEpoch epoch{.epoch = ledger.epoch,
+                        .predicted = predict(ledger.epoch, decision),
+                        .measured = total_over_workers(ledger)};
+    epoch.predicted.replicated_source_bytes -=
+        static_cast<double>(epoch.measured.cache_hits) * sizes_.payload_bytes.value_or(0);
+    epochs_.push_back(epoch);
+    if (ledger.epoch == 0 || decision.moved == 0) return;
+    const double share = decision.is_exchange ? config_.exchange.fraction : 1.0;
+    largest_share_ = std::max(largest_share_, share);
+  }
+
   IoCost predict(std::uint32_t epoch, const Decision& decision) const {
     const bool pass = decision.is_exchange && config_.exchange.strategy != kNoExchange &&
                       find_entry(kExchanges, "exchange", config_.exchange.strategy).source ==
@@ -216,30 +221,35 @@ class RunReader {
                        .payload_bytes = sizes_.payload_bytes.value_or(0)});
   }
 
+  /// Whether a cost came up in any epoch.
+  bool measured(std::uint64_t StorageCost::*cost) const {
+    return std::any_of(epochs_.begin(), epochs_.end(),
+                       [&](const ComparedEpoch& epoch) { return epoch.measured.*cost > 0; });
+  }
+
   void compare_partitioned(RunIo& run) const {
     const bool in_directories =
-        std::any_of(epochs_.begin(), epochs_.end(), [](const ComparedEpoch& epoch) {
-          return epoch.measured.bytes_local + epoch.measured.bytes_written > 0;
-        });
+        measured(&StorageCost::bytes_local) || measured(&StorageCost::bytes_written);
     run.store = in_directories ? "partitioned in directories" : "partitioned in memory";
     compare(epochs_, kMoves, run.comparisons);
     if (knows_sizes()) compare(epochs_, kPartitionedBytes, run.comparisons);
+    if (!measured(&StorageCost::bytes_source)) {
+      run.notes.emplace_back("nothing was read from files of the data set: it was in memory");
+    } else if (knows_sizes()) {
+      compare(epochs_, kPartitionedSource, run.comparisons);
+    }
     if (knows_sizes() && in_directories) compare(epochs_, kDirectoryBytes, run.comparisons);
     for (const ComparedEpoch& epoch : epochs_) {
       run.peak_stored = std::max(run.peak_stored, epoch.measured.peak_stored);
     }
-    if (sizes_.largest_part) {
-      run.peak_bound =
-          static_cast<std::uint64_t>(std::ceil((1 + largest_share_) * *sizes_.largest_part - 1e-9));
-    }
+    if (!sizes_.examples) return;
+    const double even = std::ceil(*sizes_.examples / config_.workers.count);
+    const double part = sizes_.largest_part.value_or(even);
+    run.peak_bound = static_cast<std::uint64_t>(std::ceil((1 + largest_share_) * part - 1e-9));
   }
 
   void compare_replicated(RunIo& run) const {
-    const bool reads_files =
-        std::any_of(epochs_.begin(), epochs_.end(), [](const ComparedEpoch& epoch) {
-          return epoch.measured.bytes_source > 0 || epoch.measured.cache_hits > 0;
-        });
-    if (!reads_files) {
+    if (!measured(&StorageCost::bytes_source) && !measured(&StorageCost::cache_hits)) {
       run.notes.emplace_back("replicated in memory: no bytes are read or sent for examples");
       return;
     }

@@ -32,7 +32,8 @@ struct RunIo {
   std::string store;  ///< "replicated", "partitioned in memory", "partitioned in directories"
   std::uint32_t epochs = 0;  ///< that are compared: in metrics.jsonl and in ledger.jsonl
   std::vector<IoComparison> comparisons = {};  ///< empty if there is nothing to compare
-  /// Of a partitioned store: most examples that a worker held, and ⌈(1+Q)·largest part⌉.
+  /// Of a partitioned store: most examples that a worker held, and ⌈(1+Q)·largest part⌉; a part has
+  /// ⌈N/n⌉ examples if summary.json does not say "largest_part".
   std::uint64_t peak_stored = 0;
   std::optional<std::uint64_t> peak_bound = {};
   std::vector<std::string> notes = {};  ///< what is missing, and why

@@ -5,7 +5,8 @@
 #include <gtest/gtest.h>
 
 #include "impart/core/error.h"
-#include "impart/partition/partition.h"
+#include "impart/store/flow.h"
+#include "impart/store/shelf_journal.h"
 #include "impart/study/io_strategies.h"
 #include "impart/study/move_simulation.h"
 
@@ -56,6 +57,9 @@ TEST(ExpectedMoves, KnowOddNumbersOfWorkersAndUnevenParts) {
   twice.epochs = 2;
   EXPECT_DOUBLE_EQ(*expected_moves(twice, 13), 13 - 35.0 / 13);
 }
+
+static_assert(kWireBytesPerMove == kFrameBytes);
+static_assert(kJournalBytesPerChange == ShelfJournal::kRecordBytes);
 
 TEST(PredictIo, AgreesWithTheFormulasWithinNoise) {
   for (const std::uint32_t workers : {1u, 2u, 5u, 8u}) {

@@ -106,6 +106,21 @@ TEST(RunIo, InMemoryNothingIsLocal) {
   EXPECT_EQ(run.comparisons.size(), 4u);
 }
 
+TEST(RunIo, DataWithoutFilesHasNoSource) {
+  FabricatedRun fabricated;
+  const std::string path = fabricated.write();
+  std::string ledgers;
+  for (std::uint32_t epoch = 0; epoch < 3; ++epoch) {
+    LedgerEpoch line = fabricated.ledger(epoch);
+    for (StorageCost& cost : line.workers) cost.bytes_source = 0;
+    ledgers += ledger_record(line).dump() + "\n";
+  }
+  fabricated.folder.write("ledger.jsonl", ledgers);
+  const RunIo run = compare_run_io(path, {});
+  EXPECT_EQ(run.comparisons.size(), 3u);
+  EXPECT_EQ(run.notes.at(0), "nothing was read from files of the data set: it was in memory");
+}
+
 TEST(RunIo, SaysByHowMuchTheMeasuredDeviates) {
   FabricatedRun fabricated;
   fabricated.excess = 1.03;
