@@ -97,6 +97,10 @@ void add_data(Schema& schema, const KnownNames& names) {
   data.key("seed", &DataConfig::seed, whole<std::uint64_t>(0), "seed of made data (shapes)");
   data.key("image_size", &DataConfig::image_size, whole(0u, 4096u),
            "height and width of photos (imagefolder, mds); 0: 224");
+  data.key("image_column", &DataConfig::image_column, text(),
+           "column of the images (mds); empty: found out from their encodings");
+  data.key("label_column", &DataConfig::label_column, text(),
+           "column of the classes (mds); empty: found out");
   using OnError = DataConfig::OnError;
   data.key("on_error", &DataConfig::on_error,
            choice<OnError>("on_error", {{"fail", OnError::kFail}, {"skip", OnError::kSkip}}),

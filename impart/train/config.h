@@ -24,6 +24,7 @@ struct DataConfig {
   std::uint64_t test_examples = 2000;
   std::uint64_t seed = 1;        ///< of made data; the run's seed does not change the data
   std::uint32_t image_size = 0;  ///< height and width that photos are brought to; 0: 224
+  std::string image_column = {}, label_column = {};  ///< of shards; empty: found out
   /// Examples that are read when they are visited:
   enum class OnError {
     kFail,  ///< one that cannot be read ends the run

@@ -21,7 +21,9 @@ DataSpec data_spec(const RunConfig& config) {
           .seed = config.data.seed,
           .train_examples = config.data.train_examples,
           .test_examples = config.data.test_examples,
-          .image_size = config.data.image_size};
+          .image_size = config.data.image_size,
+          .image_column = config.data.image_column,
+          .label_column = config.data.label_column};
 }
 
 void check_count(const RunConfig& config, std::uint64_t examples) {

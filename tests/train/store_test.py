@@ -39,6 +39,7 @@ STRATEGIES = {
 }
 PAYLOAD = 3 * 32 * 32
 FRAME = 8
+ACKNOWLEDGEMENT = 8
 
 
 def ledger(run):
@@ -47,6 +48,11 @@ def ledger(run):
 
 def total(lines, key):
     return sum(worker[key] for line in lines for worker in line["workers"])
+
+
+def wire_bytes(placement):
+    """Each flow here is one batch, which is acknowledged once."""
+    return (placement["moved"] * (PAYLOAD + FRAME) + placement["messages"] * ACKNOWLEDGEMENT)
 
 
 class StoreTest(training.TrainingTest):
@@ -76,7 +82,7 @@ class SameRunTest(StoreTest):
             placement = record.get("placement", {"moved": 0, "messages": 0})
             self.assertEqual(total([line], "examples_sent"), placement["moved"])
             self.assertEqual(total([line], "flows_sent"), placement["messages"])
-            self.assertEqual(total([line], "bytes_sent"), placement["moved"] * (PAYLOAD + FRAME))
+            self.assertEqual(total([line], "bytes_sent"), wire_bytes(placement))
             self.assertEqual(total([line], "bytes_received"), total([line], "bytes_sent"))
             if "pair" in strategy.get("exchange.strategy", ""):
                 for worker in line["workers"]:
@@ -107,8 +113,9 @@ class SameRunTest(StoreTest):
                                       f"run-{processes}-{path}", processes)
                     shutil.rmtree(self.folder / "parts", ignore_errors=True)
                     self.assertEqual(run.sha(), whole.sha())
+                    placements = [r["placement"] for r in run.metrics() if "placement" in r]
                     self.assertEqual(total(ledger(run), "bytes_sent"),
-                                     run.summary()["examples_moved"] * (PAYLOAD + FRAME))
+                                     sum(map(wire_bytes, placements)))
 
     def test_arrivals_may_come_while_the_first_steps_are_run(self):
         base = {**BASE, "exchange.strategy": "partial", "exchange.fraction": 0.3,
@@ -168,12 +175,14 @@ class FolderTest(StoreTest):
                        "output=other")
         self.assertEqual(self.owners(), before)
 
-    def test_a_damaged_part_is_read_again_from_the_data_set(self):
+    def test_a_damaged_part_is_noticed_and_then_read_again_from_the_data_set(self):
         first = self.finish(self.BASE, "run")
         payloads = self.folder / "parts" / "worker-0002" / "payloads"
         data = bytearray(payloads.read_bytes())
         data[5000] ^= 1
         payloads.write_bytes(data)
+        self.fail_with(65, "worker-0002/payloads: offset 3072: the 3072 bytes of example",
+                       *settings(self.BASE), "output=damaged")
         again = self.finish(self.BASE, "again")
         self.assertEqual(again.sha(), first.sha())
         self.check_parts(again)
