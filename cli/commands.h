@@ -7,6 +7,7 @@ namespace impart::cli {
 /// Each adds its subcommand, whose work happens in a callback while the arguments are parsed.
 void add_list_command(CLI::App& app);
 void add_partition_command(CLI::App& app);
+void add_report_command(CLI::App& app);
 void add_schedule_command(CLI::App& app);
 void add_train_command(CLI::App& app);
 

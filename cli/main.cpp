@@ -46,6 +46,7 @@ int run(int argc, char** argv) {
     return fmt::format("impart: {}; see 'impart --help'\n", error.what());
   });
   impart::cli::add_train_command(app);
+  impart::cli::add_report_command(app);
   impart::cli::add_partition_command(app);
   impart::cli::add_schedule_command(app);
   impart::cli::add_list_command(app);

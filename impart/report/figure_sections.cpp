@@ -1,0 +1,168 @@
+#include <algorithm>
+#include <cmath>
+
+#include <fmt/format.h>
+
+#include "impart/report/escape.h"
+#include "impart/report/plot.h"
+#include "impart/report/sections.h"
+
+namespace impart {
+namespace {
+
+/// Beyond so many points a line on a screen looks the same.
+constexpr std::size_t kMostEpochs = 200;
+constexpr std::size_t kCurves = 4;
+
+std::string colour_of(const ArmAnalysis& arm, std::size_t& next) {
+  return std::string(arm.is_baseline ? kBaselineColour : series_colour(next++));
+}
+
+Figure box_plot(const Analysis& analysis, const GroupAnalysis& group, const SectionSpec& spec) {
+  const auto arms = group.leaders(spec.top);
+  std::string blocks;
+  std::string plots;
+  std::string tics;
+  std::size_t colour = 0;
+  for (std::size_t i = 0; i < arms.size(); ++i) {
+    std::vector<std::vector<double>> rows;
+    for (std::size_t k = 0; k < arms[i]->values.size(); ++k) {
+      // Dots stand side by side instead of on top of each other.
+      const double shift = 0.09 * (static_cast<double>(k % 5) - 2);
+      rows.push_back({static_cast<double>(i), arms[i]->values[k], static_cast<double>(i) + shift});
+    }
+    blocks += data_block(fmt::format("runs{}", i), rows);
+    const std::string look = colour_of(*arms[i], colour);
+    plots += fmt::format(
+        "{0}$runs{1} using ({1}):2 with boxplot lc rgb '{2}' lw 1.5 notitle, "
+        "$runs{1} using 3:2 with points pt 7 ps 0.35 lc rgb '{2}' notitle",
+        i == 0 ? "" : ", ", i, look);
+    tics += fmt::format("{}{} {}", i == 0 ? "" : ", ", for_gnuplot(arms[i]->arm->name, 28), i);
+  }
+  Figure figure{.name = "box-plot" + name_end(analysis, group),
+                .caption = fmt::format(
+                    "{}{} of {} the {} best of {} settings. They were chosen on this very metric, "
+                    "so their position flatters them. Box: quartiles and median; whiskers: 1.5 "
+                    "times the box at most; dots: runs.",
+                    caption_start(analysis, group), analysis.metric_name,
+                    group.baseline() != nullptr ? "the baseline and" : "",
+                    arms.size() - (group.baseline() != nullptr ? 1 : 0), group.ranking.size()),
+                .height = 440};
+  figure.script =
+      figure_start() + blocks +
+      "set style fill transparent solid 0.15 border\n"
+      "set style boxplot nooutliers fraction 1.0 range 1.5\n"
+      "set boxwidth 0.55\nunset key\nset xtics rotate by -28 left\n" +
+      fmt::format("set xtics ({})\nset xrange [-0.6:{}]\n", tics,
+                  static_cast<double>(arms.size()) - 0.4) +
+      fmt::format("set ylabel {}\nset offsets 0,0,graph 0.08,graph 0.08\n",
+                  for_gnuplot(analysis.metric_name +
+                              (analysis.unit.empty() ? "" : " (" + analysis.unit + ")"))) +
+      "plot " + plots + "\n";
+  return figure;
+}
+
+/// Mean and standard deviation over the runs that reached an epoch.
+std::vector<std::vector<double>> curve_of(const ArmResults& arm, const std::string& metric) {
+  std::size_t epochs = 0;
+  for (const RunResult& run : arm.runs) epochs = std::max(epochs, run.epochs.size());
+  const std::size_t stride = (epochs + kMostEpochs - 1) / kMostEpochs;
+  std::vector<std::vector<double>> rows;
+  for (std::size_t i = 0; i < epochs; ++i) {
+    if (i % stride != 0 && i + 1 != epochs) continue;
+    std::vector<double> values;
+    for (const RunResult& run : arm.runs) {
+      if (i >= run.epochs.size()) continue;
+      const double value = curve_value(run.epochs[i], metric);
+      if (std::isfinite(value)) values.push_back(value);
+    }
+    if (values.empty()) continue;
+    const double mean = mean_of(values);
+    const double spread = values.size() > 1 ? std_of(values) : 0;
+    rows.push_back({static_cast<double>(i + 1), mean, mean - spread, mean + spread});
+  }
+  return rows;
+}
+
+/// Highest epoch, and the range of values over its last third.
+struct CurveRange {
+  double epochs = 0;
+  double low = std::numeric_limits<double>::infinity();
+  double high = -std::numeric_limits<double>::infinity();
+};
+
+CurveRange range_of(const std::vector<std::vector<std::vector<double>>>& curves) {
+  CurveRange range;
+  for (const auto& curve : curves) range.epochs = std::max(range.epochs, curve.back()[0]);
+  for (const auto& curve : curves) {
+    for (const auto& row : curve) {
+      if (row[0] < range.epochs * 2 / 3) continue;
+      range.low = std::min(range.low, row[2]);
+      range.high = std::max(range.high, row[3]);
+    }
+  }
+  return range;
+}
+
+std::optional<Figure> learning_curves(const Analysis& analysis, const GroupAnalysis& group) {
+  std::vector<std::vector<std::vector<double>>> curves;
+  std::string blocks;
+  std::string bands;
+  std::string lines;
+  std::size_t colour = 0;
+  for (const ArmAnalysis* arm : group.leaders(kCurves)) {
+    auto curve = curve_of(*arm->arm, analysis.results->metric);
+    if (curve.size() < 2) continue;
+    const std::string name = fmt::format("curve{}", curves.size());
+    const std::string look = colour_of(*arm, colour);
+    blocks += data_block(name, curve);
+    bands += fmt::format("${} using 1:3:4 with filledcurves fc rgb '{}' notitle, ", name, look);
+    lines += fmt::format("{}${} using 1:2 with lines lw 1.8 lc rgb '{}' title {}",
+                         curves.empty() ? "" : ", ", name, look, for_gnuplot(arm->arm->name, 28));
+    curves.push_back(std::move(curve));
+  }
+  if (curves.empty()) return std::nullopt;
+  const CurveRange range = range_of(curves);
+  const double margin = std::max((range.high - range.low) * 0.05, 1e-6);
+  Figure figure{
+      .name = "curves" + name_end(analysis, group),
+      .caption = fmt::format("{}{} by epoch, mean and ± one standard deviation over runs; "
+                             "on the right the last third.",
+                             caption_start(analysis, group), analysis.curve_name),
+      .height = 400};
+  figure.script =
+      figure_start() + blocks + "set style fill transparent solid 0.16 noborder\nset multiplot\n" +
+      axis_labels("epoch", analysis.curve_name) +
+      "set bmargin 6.5\nset lmargin at screen 0.09\nset rmargin at screen 0.55\n"
+      "set key at screen 0.5,0.02 bottom center horizontal samplen 1.5\n"
+      "plot " +
+      bands + lines + "\n" +
+      "unset ylabel\nunset key\nset lmargin at screen 0.64\nset rmargin at screen 0.98\n" +
+      fmt::format("set xrange [{}:{}]\nset yrange [{}:{}]\n",
+                  std::max(1.0, std::floor(range.epochs * 2 / 3)), range.epochs, range.low - margin,
+                  range.high + margin) +
+      "plot " + bands + lines + "\nunset multiplot\n";
+  return figure;
+}
+
+}  // namespace
+
+std::vector<Block> draw_box_plots(const Analysis& analysis, const SectionSpec& spec) {
+  std::vector<Block> blocks;
+  for (const GroupAnalysis& group : analysis.groups) {
+    const bool has_spread = std::any_of(group.arms.begin(), group.arms.end(),
+                                        [](const ArmAnalysis& arm) { return arm.metric.n > 1; });
+    if (has_spread) blocks.emplace_back(box_plot(analysis, group, spec));
+  }
+  return blocks;
+}
+
+std::vector<Block> draw_learning_curves(const Analysis& analysis, const SectionSpec&) {
+  std::vector<Block> blocks;
+  for (const GroupAnalysis& group : analysis.groups) {
+    if (auto figure = learning_curves(analysis, group)) blocks.emplace_back(std::move(*figure));
+  }
+  return blocks;
+}
+
+}  // namespace impart
