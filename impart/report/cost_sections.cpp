@@ -105,7 +105,7 @@ Table overhead_table(const Analysis& analysis, const GroupAnalysis& group) {
   table.columns = {{"setting", false},
                    {"tracking per epoch", true, "collecting signals"},
                    {"share", true, "tracking, of the run's time"},
-                   {"repartitionings", true, "by importance, per run"},
+                   {"repartitionings", true, "and exchanges after the warm-up, per run"},
                    {"per repartitioning", true, "deciding who owns what"},
                    {"moving examples", true, "per run, as far as training waited for it"},
                    {"importance pass", true, "per run: extra forward passes"},

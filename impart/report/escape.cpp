@@ -170,7 +170,7 @@ std::string for_csv(std::string_view text) {
   std::string field;
   const bool formula =
       !text.empty() && std::string_view("=+-@\t\r").find(text[0]) != std::string_view::npos;
-  if (formula && !is_number(text)) field = "'";
+  if (formula && !is_number(text)) field += '\'';
   bool quote = false;
   visit_characters(text, true, [&](std::string_view character) {
     quote = quote || character == "," || character == "\"" || character == "\n";

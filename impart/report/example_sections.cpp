@@ -13,6 +13,7 @@
 #include "impart/report/sections.h"
 #include "impart/study/run_results.h"
 #include "impart/study/spearman.h"
+#include "impart/train/config.h"
 
 namespace impart {
 namespace {
@@ -77,8 +78,10 @@ Figure data_map(const Analysis& analysis, const Example& example, const NotionCo
     blocks += data_block(fmt::format("step{}", step), points[step]);
     const std::string title =
         wrong == columns.end() ? "examples" : fmt::format("{}–{} %", 20 * step, 20 * (step + 1));
-    plots += fmt::format("{}$step{} using 1:2 with points pt 7 ps 0.22 lc rgb '{}' title '{}'",
-                         plots.empty() ? "" : ", ", step, kScaleColours[step], title);
+    plots += fmt::format(
+        "{0}$step{1} using 1:2 with points pt 7 ps 0.22 lc rgb '{2}' notitle, keyentry with points "
+        "pt 7 ps 0.8 lc rgb '{2}' title '{3}'",
+        plots.empty() ? "" : ", ", step, kScaleColours[step], title);
   }
   Figure figure{.name = file_name("data-map", analysis, example),
                 .caption = fmt::format(
@@ -91,7 +94,7 @@ Figure data_map(const Analysis& analysis, const Example& example, const NotionCo
                 .height = 480};
   figure.script = figure_start() + blocks + axis_labels("variability", "confidence") +
                   "set xrange [0:*]\nset yrange [0:1]\nplot " + plots + "\n";
-  return plots.empty() ? Figure{} : figure;
+  return figure;
 }
 
 // ---- parts of the workers ----
@@ -139,7 +142,7 @@ std::string shares_block(const char* name, const std::vector<std::vector<double>
 std::string worker_lines(const char* block, std::size_t workers) {
   std::string plots;
   for (std::size_t worker = 0; worker < std::min(workers, kMostWorkers); ++worker) {
-    plots += fmt::format("{}${} using 1:{} with steps lw 1.8 lc rgb '{}' title 'worker {}'",
+    plots += fmt::format("{}${} using 1:{} with histeps lw 1.8 lc rgb '{}' title 'worker {}'",
                          worker == 0 ? "" : ", ", block, worker + 2, series_colour(worker), worker);
   }
   return plots;
@@ -147,11 +150,15 @@ std::string worker_lines(const char* block, std::size_t workers) {
 
 std::optional<Figure> worker_histograms(const Analysis& analysis, const Example& example) {
   const auto saved = saved_partitions(example.run->folder);
-  const std::string notion(setting(flatten_config(example.run->config), "importance.notion"));
+  const Settings config = flatten_config(example.run->config);
+  const std::string notion(setting(config, "importance.notion"));
+  const bool by_importance = setting(config, "partition.heuristic") != "random" ||
+                             setting(config, "exchange.strategy") != kNoExchange;
   const auto first_by_importance =
       std::find_if(example.run->epochs.begin(), example.run->epochs.end(),
                    [](const EpochResult& epoch) { return epoch.repartitioned; });
-  if (saved.size() < 2 || notion.empty() || first_by_importance == example.run->epochs.end()) {
+  if (saved.size() < 2 || notion.empty() || !by_importance ||
+      first_by_importance == example.run->epochs.end()) {
     return std::nullopt;
   }
   const auto columns = read_notions(example.run->folder, {notion});
@@ -163,6 +170,10 @@ std::optional<Figure> worker_histograms(const Analysis& analysis, const Example&
   const auto shares_before = shares_by_tenth(read_partition(before->second), importance);
   const auto shares_after = shares_by_tenth(read_partition(after->second), importance);
   const std::size_t workers = shares_after.size();
+  double largest = 0;
+  for (const auto* shares : {&shares_before, &shares_after}) {
+    for (const auto& worker : *shares) largest = std::max(largest, std::ranges::max(worker));
+  }
   Figure figure{.name = file_name("workers", analysis, example),
                 .caption = fmt::format(
                     "{}{}: share of each worker's examples in each tenth of the ranking by {} at "
@@ -176,9 +187,9 @@ std::optional<Figure> worker_histograms(const Analysis& analysis, const Example&
                 .height = 380};
   figure.script = figure_start() + shares_block("before", shares_before) +
                   shares_block("after", shares_after) +
-                  "set multiplot\nset xrange [0.5:11]\nset xtics 1\nset yrange [0:*]\n"
-                  "set bmargin 6.5\nset lmargin at screen 0.09\nset rmargin at screen 0.5\n"
-                  "set key at screen 0.5,0.02 bottom center horizontal samplen 1.5\n" +
+                  fmt::format("set yrange [0:{}]\n", 1.1 * largest) +
+                  "set multiplot\nset xrange [0.5:10.5]\nset xtics 1\n"
+                  "set bmargin 6.5\nset lmargin at screen 0.09\nset rmargin at screen 0.5\n" +
                   axis_labels("tenth of the ranking", "share of the worker's examples (%)") +
                   "plot " + worker_lines("before", workers) +
                   "\nunset key\nunset ylabel\nset lmargin at screen 0.58\nset rmargin at screen "
@@ -246,9 +257,13 @@ std::vector<Block> map_data(const Analysis& analysis, const SectionSpec&) {
       return std::find(wanted.begin(), wanted.end(), name) != wanted.end();
     };
     if (!has("confidence") || !has("variability")) return false;
-    Figure figure = data_map(analysis, example, read_notions(example.run->folder, wanted));
-    if (figure.script.empty()) return false;
-    blocks.emplace_back(std::move(figure));
+    const NotionColumns columns = read_notions(example.run->folder, wanted);
+    // Where a window is one visit long, as in vanilla training, nothing varies in it.
+    const auto& variability = columns.find("variability")->second;
+    if (std::none_of(variability.begin(), variability.end(), [](double v) { return v > 0; })) {
+      return false;
+    }
+    blocks.emplace_back(data_map(analysis, example, columns));
     return true;
   });
   return blocks;

@@ -1,5 +1,7 @@
 #include <algorithm>
 #include <cmath>
+#include <limits>
+#include <utility>
 
 #include <fmt/format.h>
 
@@ -18,6 +20,50 @@ std::string colour_of(const ArmAnalysis& arm, std::size_t& next) {
   return std::string(arm.is_baseline ? kBaselineColour : series_colour(next++));
 }
 
+/// The farthest run that is no more than 1.5 times the box away from it, on either side.
+std::pair<double, double> whiskers_of(const ArmAnalysis& arm) {
+  const double reach = 1.5 * (arm.metric.upper_quartile - arm.metric.lower_quartile);
+  std::pair ends = {arm.metric.lower_quartile, arm.metric.upper_quartile};
+  for (const double value : arm.values) {
+    if (value >= arm.metric.lower_quartile - reach) ends.first = std::min(ends.first, value);
+    if (value <= arm.metric.upper_quartile + reach) ends.second = std::max(ends.second, value);
+  }
+  return ends;
+}
+
+/// A box, its median and the runs of one arm, at position i of the picture.
+std::string box_of(const ArmAnalysis& arm, std::size_t i, const std::string& look,
+                   std::string& blocks) {
+  const auto x = static_cast<double>(i);
+  std::vector<std::vector<double>> dots;
+  for (std::size_t k = 0; k < arm.values.size(); ++k) {
+    // Dots stand side by side instead of on top of each other.
+    dots.push_back({x + 0.08 * (static_cast<double>(k % 5) - 2), arm.values[k]});
+  }
+  const auto [low, high] = whiskers_of(arm);
+  blocks += data_block(fmt::format("dots{}", i), dots);
+  blocks += data_block(fmt::format("box{}", i), {{x, arm.metric.lower_quartile, low, high,
+                                                  arm.metric.upper_quartile, arm.metric.median}});
+  return fmt::format(
+      "$box{0} using 1:2:3:4:5 with candlesticks lc rgb '{1}' lw 1.3 whiskerbars 0.4 notitle, "
+      "$box{0} using ($1-0.275):6:(0.55):(0) with vectors nohead lc rgb '{1}' lw 2.5 notitle, "
+      "$dots{0} using 1:2 with points pt 7 ps 0.45 lc rgb '{1}' notitle",
+      i, look);
+}
+
+std::string box_caption(const Analysis& analysis, const GroupAnalysis& group, std::size_t shown) {
+  std::string text = caption_start(analysis, group) + analysis.metric_name;
+  if (shown < group.ranking.size()) {
+    text += fmt::format(
+        " of the {}{} best of {} settings, which were chosen on this very metric: it flatters "
+        "them.",
+        group.baseline() != nullptr ? "baseline and the " : "", shown, group.ranking.size());
+  } else {
+    text += " of all settings, best first.";
+  }
+  return text + " Box: quartiles and median; whiskers: at most 1.5 times the box; dots: runs.";
+}
+
 Figure box_plot(const Analysis& analysis, const GroupAnalysis& group, const SectionSpec& spec) {
   const auto arms = group.leaders(spec.top);
   std::string blocks;
@@ -25,40 +71,22 @@ Figure box_plot(const Analysis& analysis, const GroupAnalysis& group, const Sect
   std::string tics;
   std::size_t colour = 0;
   for (std::size_t i = 0; i < arms.size(); ++i) {
-    std::vector<std::vector<double>> rows;
-    for (std::size_t k = 0; k < arms[i]->values.size(); ++k) {
-      // Dots stand side by side instead of on top of each other.
-      const double shift = 0.09 * (static_cast<double>(k % 5) - 2);
-      rows.push_back({static_cast<double>(i), arms[i]->values[k], static_cast<double>(i) + shift});
-    }
-    blocks += data_block(fmt::format("runs{}", i), rows);
     const std::string look = colour_of(*arms[i], colour);
-    plots += fmt::format(
-        "{0}$runs{1} using ({1}):2 with boxplot lc rgb '{2}' lw 1.5 notitle, "
-        "$runs{1} using 3:2 with points pt 7 ps 0.35 lc rgb '{2}' notitle",
-        i == 0 ? "" : ", ", i, look);
-    tics += fmt::format("{}{} {}", i == 0 ? "" : ", ", for_gnuplot(arms[i]->arm->name, 28), i);
+    plots += (i == 0 ? "" : ", ") + box_of(*arms[i], i, look, blocks);
+    tics += fmt::format("{}{} {}", i == 0 ? "" : ", ", for_gnuplot(arms[i]->arm->name, 26), i);
   }
+  const std::string unit = analysis.unit.empty() ? "" : " (" + analysis.unit + ")";
   Figure figure{.name = "box-plot" + name_end(analysis, group),
-                .caption = fmt::format(
-                    "{}{} of {} the {} best of {} settings. They were chosen on this very metric, "
-                    "so their position flatters them. Box: quartiles and median; whiskers: 1.5 "
-                    "times the box at most; dots: runs.",
-                    caption_start(analysis, group), analysis.metric_name,
-                    group.baseline() != nullptr ? "the baseline and" : "",
-                    arms.size() - (group.baseline() != nullptr ? 1 : 0), group.ranking.size()),
-                .height = 440};
-  figure.script =
-      figure_start() + blocks +
-      "set style fill transparent solid 0.15 border\n"
-      "set style boxplot nooutliers fraction 1.0 range 1.5\n"
-      "set boxwidth 0.55\nunset key\nset xtics rotate by -28 left\n" +
-      fmt::format("set xtics ({})\nset xrange [-0.6:{}]\n", tics,
-                  static_cast<double>(arms.size()) - 0.4) +
-      fmt::format("set ylabel {}\nset offsets 0,0,graph 0.08,graph 0.08\n",
-                  for_gnuplot(analysis.metric_name +
-                              (analysis.unit.empty() ? "" : " (" + analysis.unit + ")"))) +
-      "plot " + plots + "\n";
+                .caption = box_caption(analysis, group, std::min(spec.top, group.ranking.size())),
+                .height = 450};
+  figure.script = figure_start() + blocks +
+                  "set style fill transparent solid 0.15 border\nset boxwidth 0.55\nunset key\n"
+                  "set xtics rotate by -25 left offset 0,0\nset bmargin 7.5\nset rmargin 12\n" +
+                  fmt::format("set xtics ({})\nset xrange [-0.6:{}]\n", tics,
+                              static_cast<double>(arms.size()) - 0.4) +
+                  fmt::format("set ylabel {}\nset offsets 0,0,graph 0.08,graph 0.08\n",
+                              for_gnuplot(analysis.metric_name + unit)) +
+                  "plot " + plots + "\n";
   return figure;
 }
 

@@ -9,6 +9,7 @@
 namespace impart {
 namespace {
 
+constexpr std::size_t kLongFrom = 24;  ///< tables of more rows scroll inside the page
 constexpr std::size_t kWrapFrom = 60;  ///< cells of so many characters may take several lines
 
 std::string_view class_of(Cell::Tone tone) {
@@ -44,7 +45,9 @@ std::string attributes_of(const Cell& cell, const Column& column) {
 }
 
 std::string table_body(const Table& table) {
-  std::string html = "<div class=\"scroll\"><table><thead><tr>";
+  const bool is_long = table.rows.size() > kLongFrom;
+  std::string html = fmt::format("<div class=\"scroll{}\"{}><table><thead><tr>",
+                                 is_long ? " long" : "", is_long ? " tabindex=\"0\"" : "");
   for (const Column& column : table.columns) {
     html += fmt::format(
         "<th scope=\"col\"{}{}>{}</th>", column.numeric ? "" : " class=\"text\"",

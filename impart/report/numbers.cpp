@@ -47,7 +47,7 @@ std::string bytes_text(double bytes) {
 
 std::string count_text(double count) {
   if (!std::isfinite(count)) return "–";
-  if (count != std::floor(count)) return fmt::format("{:.1f}", count);
+  if (count != std::floor(count) && count < 100) return fmt::format("{:.1f}", count);
   std::string digits = fmt::format("{:.0f}", std::abs(count));
   for (std::ptrdiff_t i = std::ssize(digits) - 3; i > 0; i -= 3) {
     digits.insert(static_cast<std::size_t>(i), "\u202f");

@@ -15,7 +15,7 @@ inline constexpr std::string_view kPageStyle = R"css(
 html{scroll-padding-top:1rem}
 body{margin:0;background:var(--page);color:var(--text);font:16px/1.55 system-ui,"Segoe UI",Roboto,
 "Helvetica Neue",sans-serif;overflow-wrap:anywhere}
-header,main,footer{max-width:1080px;margin:0 auto;padding:0 1.25rem}
+header,main,footer{max-width:1180px;margin:0 auto;padding:0 1.25rem}
 header{padding-top:2.5rem}
 h1{font-size:1.9rem;line-height:1.2;margin:0 0 .3rem;letter-spacing:-.01em}
 h2{font-size:1.3rem;margin:3rem 0 .8rem;padding-bottom:.35rem;border-bottom:1px solid var(--line)}
@@ -33,6 +33,9 @@ nav a{color:var(--accent);text-decoration:none;border:1px solid var(--line);bord
 padding:.12rem .7rem;background:var(--card)}
 nav a:hover{border-color:var(--accent)}
 .scroll{overflow-x:auto;background:var(--card);border:1px solid var(--line);border-radius:8px}
+.long{max-height:38rem;overflow-y:auto}
+.long thead th{position:sticky;top:0;background:var(--card);z-index:1}
+.long thead th:first-child{z-index:2}
 .table{margin:1.2rem 0}
 .label{color:var(--soft);font-size:.92rem;margin:0 0 .4rem}
 table{border-collapse:collapse;font-size:.88rem;width:100%;font-variant-numeric:tabular-nums}
@@ -68,7 +71,7 @@ footer{margin-top:3rem;padding-bottom:2rem;color:var(--soft);font-size:.85rem}
 header,main,footer{padding-left:.8rem;padding-right:.8rem}th,td{padding:.3rem .5rem}
 th:first-child,td:first-child{max-width:9.5rem}.verdict{padding:.9rem 1rem}
 .verdict .headline{font-size:1.08rem}}
-@media print{nav{display:none}.scroll{overflow:visible}figure,.table{break-inside:avoid}}
+@media print{nav{display:none}.scroll,.long{overflow:visible;max-height:none}figure,.table{break-inside:avoid}}
 )css";
 
 /// Sorts a table by the column whose head is clicked; a second click turns it round.

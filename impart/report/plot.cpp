@@ -36,8 +36,11 @@ std::string figure_start() {
          "set encoding utf8\n"
          "set border 3 lw 0.8\n"
          "set tics nomirror out scale 0.5\n"
+         "set xtics offset 0,0.3\n"
+         "set xlabel offset 0,0.4\n"
+         "set bmargin 5.5\n"
          "set grid ytics lt 1 lc rgb '#9aa0a6' lw 0.4\n"
-         "set key outside bottom center horizontal samplen 1.5 width 1\n";
+         "set key at screen 0.53,0.015 bottom center horizontal samplen 1.5 width 1\n";
 }
 
 std::string axis_labels(std::string_view x, std::string_view y) {

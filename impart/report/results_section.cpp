@@ -35,8 +35,9 @@ Cell optional_p(const std::optional<double>& p) {
 
 void add_comparison(const ArmAnalysis& arm, std::vector<Cell>& row) {
   if (arm.comparison == nullptr) {
-    for (int i = 0; i < 5; ++i) row.push_back(missing_cell());
-    row.push_back({.text = "baseline", .tone = Cell::Tone::kMuted});
+    for (int i = 0; i < 4; ++i) row.push_back(missing_cell());
+    row.push_back({.text = arm.is_baseline ? "baseline" : "–", .tone = Cell::Tone::kMuted});
+    row.push_back(missing_cell());
     return;
   }
   const ArmComparison& compared = *arm.comparison;
@@ -50,21 +51,23 @@ void add_comparison(const ArmAnalysis& arm, std::vector<Cell>& row) {
                     : missing_cell());
   row.push_back(optional_p(compared.p));
   row.push_back(optional_p(compared.adjusted_p));
-  row.push_back(text_cell(std::string(name_of(compared.test))));
   row.push_back({.text = claim_text(compared.claim), .tone = tone_of(compared.claim)});
+  row.push_back(text_cell(std::string(name_of(compared.test))));
 }
 
 std::vector<Cell> row_of(const ArmAnalysis& arm, bool compared) {
-  std::vector<Cell> row = {
-      text_cell(arm.arm->name),
-      count_cell(static_cast<double>(arm.metric.n)),
-      spread_cell(arm.metric),
-      number_cell(arm.metric.median),
-      {.text = fmt::format("{} … {}", number_text(arm.metric.min), number_text(arm.metric.max)),
-       .value = arm.metric.max},
-      arm.companion ? spread_cell(*arm.companion) : missing_cell(),
-      number_cell(mean_number(*arm.arm, "best_epoch"))};
+  std::vector<Cell> row = {text_cell(arm.arm->name), count_cell(static_cast<double>(arm.metric.n)),
+                           spread_cell(arm.metric)};
   if (compared) add_comparison(arm, row);
+  const double best_epoch = mean_number(*arm.arm, "best_epoch");
+  row.push_back(number_cell(arm.metric.median));
+  row.push_back(
+      {.text = fmt::format("{} … {}", number_text(arm.metric.min), number_text(arm.metric.max)),
+       .value = arm.metric.max});
+  row.push_back(arm.companion ? spread_cell(*arm.companion) : missing_cell());
+  row.push_back(std::isfinite(best_epoch)
+                    ? Cell{.text = fmt::format("{:.1f}", best_epoch), .value = best_epoch}
+                    : missing_cell());
   return row;
 }
 
@@ -76,19 +79,20 @@ Table results_table(const Analysis& analysis, const GroupAnalysis& group) {
                                      caption_start(analysis, group), analysis.metric_name, unit)};
   table.columns = {{"setting", false},
                    {"n", true, "runs"},
-                   {analysis.metric_name, true, "mean ± standard deviation (n − 1)"},
-                   {"median"},
-                   {"range", true, "smallest … largest"},
-                   {companion.empty() ? "–" : companion, true, "mean ± standard deviation (n − 1)"},
-                   {"best epoch", true, "mean, counted from 0"}};
+                   {analysis.metric_name, true, "mean ± standard deviation (n − 1)"}};
   if (group.comparison) {
     table.columns.push_back({"difference", true, "to the baseline, of the means"});
     table.columns.push_back({"95 % interval", true, "of the difference, not corrected"});
     table.columns.push_back({"p", true, "two-sided, not corrected"});
     table.columns.push_back({"Holm p", true, "corrected for all settings of the group"});
-    table.columns.push_back({"test", false, "seeds paired: sign-flip or t; not paired: Welch"});
     table.columns.push_back({"verdict", false, "after correction, at 0.05"});
+    table.columns.push_back({"test", false, "seeds paired: sign-flip or t; not paired: Welch"});
   }
+  table.columns.push_back({"median"});
+  table.columns.push_back({"range", true, "smallest … largest"});
+  table.columns.push_back(
+      {companion.empty() ? "–" : companion, true, "mean ± standard deviation (n − 1)"});
+  table.columns.push_back({"best epoch", true, "mean, counted from 0"});
   for (const ArmAnalysis* arm : group.leaders(group.arms.size())) {
     table.rows.push_back(row_of(*arm, group.comparison.has_value()));
   }

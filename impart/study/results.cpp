@@ -208,6 +208,7 @@ std::vector<Settings> differing_settings(const std::vector<Settings>& configs) {
     }
   }
   for (const Settings& config : configs) {
+    if (config.empty()) continue;  // a run that was skipped
     for (const std::string& key : keys) {
       if (std::none_of(config.begin(), config.end(), [&](auto& one) { return one.first == key; })) {
         values[key].insert("");

@@ -116,7 +116,8 @@ bool looks_like_run(const std::string& folder) {
 RunResult read_run(const std::string& folder, const std::string& wanted_hash) {
   require_done(folder);
   RunResult run{.folder = folder};
-  for (const auto& [name, value] : read_summary(folder).items()) {
+  const Json summary = read_summary(folder);
+  for (const auto& [name, value] : summary.items()) {
     if (value.is_number()) run.summary[name] = value.get<double>();
     if (name == "config_hash" && value.is_string()) run.config_hash = value.get<std::string>();
     if (name == "seed" && value.is_number_unsigned()) run.seed = value.get<std::uint64_t>();
