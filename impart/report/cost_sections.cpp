@@ -245,8 +245,7 @@ Figure time_figure(const Analysis& analysis, const GroupAnalysis& group,
   for (const Breakdown& one : breakdowns) {
     if (one.runs == 0) continue;
     const auto y = static_cast<double>(rows.size());
-    tics +=
-        fmt::format("{}{} {}", rows.empty() ? "" : ", ", for_gnuplot(one.arm->arm->name, 24), -y);
+    tics += (rows.empty() ? "" : ", ") + tic_label(one.arm->arm->name, -y, 24);
     rows.push_back({-y});
     double sum = 0;
     for (const double seconds : one.seconds) {

@@ -15,6 +15,8 @@ namespace {
 /// Beyond so many points a line on a screen looks the same.
 constexpr std::size_t kMostEpochs = 200;
 constexpr std::size_t kCurves = 4;
+constexpr std::size_t kLongestName = 34;  ///< of an arm, in a picture
+constexpr std::size_t kShortName = 16;    ///< two of them fit a row of a key
 
 std::string colour_of(const ArmAnalysis& arm, std::size_t& next) {
   return std::string(arm.is_baseline ? kBaselineColour : series_colour(next++));
@@ -45,7 +47,7 @@ std::string box_of(const ArmAnalysis& arm, std::size_t i, const std::string& loo
   blocks += data_block(fmt::format("box{}", i), {{x, arm.metric.lower_quartile, low, high,
                                                   arm.metric.upper_quartile, arm.metric.median}});
   return fmt::format(
-      "$box{0} using 1:2:3:4:5 with candlesticks lc rgb '{1}' lw 1.3 whiskerbars 0.4 notitle, "
+      "$box{0} using 1:2:3:4:5 notitle with candlesticks lc rgb '{1}' lw 1.3 whiskerbars 0.4, "
       "$box{0} using ($1-0.275):6:(0.55):(0) with vectors nohead lc rgb '{1}' lw 2.5 notitle, "
       "$dots{0} using 1:2 with points pt 7 ps 0.45 lc rgb '{1}' notitle",
       i, look);
@@ -70,23 +72,30 @@ Figure box_plot(const Analysis& analysis, const GroupAnalysis& group, const Sect
   std::string plots;
   std::string tics;
   std::size_t colour = 0;
+  std::size_t longest = 0;
   for (std::size_t i = 0; i < arms.size(); ++i) {
     const std::string look = colour_of(*arms[i], colour);
+    longest = std::clamp(length_of(arms[i]->arm->name), longest, kLongestName);
     plots += (i == 0 ? "" : ", ") + box_of(*arms[i], i, look, blocks);
-    tics += fmt::format("{}{} {}", i == 0 ? "" : ", ", for_gnuplot(arms[i]->arm->name, 26), i);
+    tics +=
+        (i == 0 ? "" : ", ") + tic_label(arms[i]->arm->name, static_cast<double>(i), kLongestName);
   }
   const std::string unit = analysis.unit.empty() ? "" : " (" + analysis.unit + ")";
   Figure figure{.name = "box-plot" + name_end(analysis, group),
                 .caption = box_caption(analysis, group, std::min(spec.top, group.ranking.size())),
-                .height = 450};
-  figure.script = figure_start() + blocks +
-                  "set style fill transparent solid 0.15 border\nset boxwidth 0.55\nunset key\n"
-                  "set xtics rotate by -25 left offset 0,0\nset bmargin 7.5\nset rmargin 12\n" +
-                  fmt::format("set xtics ({})\nset xrange [-0.6:{}]\n", tics,
-                              static_cast<double>(arms.size()) - 0.4) +
-                  fmt::format("set ylabel {}\nset offsets 0,0,graph 0.08,graph 0.08\n",
-                              for_gnuplot(analysis.metric_name + unit)) +
-                  "plot " + plots + "\n";
+                .height = 380 + 4 * static_cast<int>(longest)};
+  figure.script =
+      figure_start() + blocks +
+      "set style fill transparent solid 0.15 border\nset boxwidth 0.55\nunset key\n"
+      "set xtics rotate by -25 left offset 0,0\n" +
+      // Names hang down to the right: room below, and beside for the last.
+      fmt::format("set bmargin {}\nset rmargin {}\n", 2.5 + 0.2 * static_cast<double>(longest),
+                  2 + 0.55 * static_cast<double>(longest)) +
+      fmt::format("set xtics ({})\nset xrange [-0.6:{}]\n", tics,
+                  static_cast<double>(arms.size()) - 0.4) +
+      fmt::format("set ylabel {}\nset offsets 0,0,graph 0.08,graph 0.08\n",
+                  for_gnuplot(analysis.metric_name + unit)) +
+      "plot " + plots + "\n";
   return figure;
 }
 
@@ -138,38 +147,42 @@ std::optional<Figure> learning_curves(const Analysis& analysis, const GroupAnaly
   std::string bands;
   std::string lines;
   std::size_t colour = 0;
+  std::size_t longest = 0;
   for (const ArmAnalysis* arm : group.leaders(kCurves)) {
     auto curve = curve_of(*arm->arm, analysis.results->metric);
     if (curve.size() < 2) continue;
+    longest = std::max(longest, length_of(arm->arm->name));
     const std::string name = fmt::format("curve{}", curves.size());
     const std::string look = colour_of(*arm, colour);
     blocks += data_block(name, curve);
     bands += fmt::format("${} using 1:3:4 with filledcurves fc rgb '{}' notitle, ", name, look);
     lines += fmt::format("{}${} using 1:2 with lines lw 1.8 lc rgb '{}' title {}",
-                         curves.empty() ? "" : ", ", name, look, for_gnuplot(arm->arm->name, 28));
+                         curves.empty() ? "" : ", ", name, look,
+                         for_gnuplot(arm->arm->name, kLongestName));
     curves.push_back(std::move(curve));
   }
   if (curves.empty()) return std::nullopt;
   const CurveRange range = range_of(curves);
   const double margin = std::max((range.high - range.low) * 0.05, 1e-6);
+  const std::size_t rows = longest > kShortName ? curves.size() : (curves.size() + 1) / 2;
   Figure figure{
       .name = "curves" + name_end(analysis, group),
       .caption = fmt::format("{}{} by epoch, mean and ± one standard deviation over runs; "
                              "on the right the last third.",
                              caption_start(analysis, group), analysis.curve_name),
-      .height = 400};
+      .height = 350 + 20 * static_cast<int>(rows)};
+  const double bottom = (70.0 + 20.0 * static_cast<double>(rows)) / figure.height;
+  const std::string plot = "plot " + bands + lines + "\n";
   figure.script =
       figure_start() + blocks + "set style fill transparent solid 0.16 noborder\nset multiplot\n" +
       axis_labels("epoch", analysis.curve_name) +
-      "set bmargin 6.5\nset lmargin at screen 0.09\nset rmargin at screen 0.55\n"
-      "set key at screen 0.5,0.02 bottom center horizontal samplen 1.5\n"
-      "plot " +
-      bands + lines + "\n" +
+      fmt::format("set key maxrows {}\nset bmargin at screen {}\n", rows, bottom) +
+      "set lmargin at screen 0.1\nset rmargin at screen 0.55\n" + plot +
       "unset ylabel\nunset key\nset lmargin at screen 0.64\nset rmargin at screen 0.98\n" +
       fmt::format("set xrange [{}:{}]\nset yrange [{}:{}]\n",
                   std::max(1.0, std::floor(range.epochs * 2 / 3)), range.epochs, range.low - margin,
                   range.high + margin) +
-      "plot " + bands + lines + "\nunset multiplot\n";
+      plot + "unset multiplot\n";
   return figure;
 }
 

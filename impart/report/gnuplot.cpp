@@ -1,5 +1,6 @@
 #include "impart/report/gnuplot.h"
 
+#include <algorithm>
 #include <array>
 #include <cerrno>
 #include <cstdlib>
@@ -76,14 +77,17 @@ int run_gnuplot(const std::string& script, const std::string& errors) {
   return WIFEXITED(status) ? WEXITSTATUS(status) : 1;
 }
 
-/// The line of gnuplot's complaint that says what is wrong.
+/// What gnuplot refused to do, in its own words; warnings do not count.
 std::string complaint_in(const std::string& path) {
   if (!fs::exists(path)) return "";
   const InputFile file(path);
-  std::string_view text = file.text();
-  while (!text.empty() && text.back() == '\n') text.remove_suffix(1);
-  const std::size_t line = text.rfind('\n');
-  return std::string(text.substr(line == std::string_view::npos ? 0 : line + 1));
+  const std::string_view text = file.text();
+  constexpr std::string_view kMark = "         line ";
+  for (std::size_t at = text.find(kMark); at != text.npos; at = text.find(kMark, at + 1)) {
+    const std::string_view line = text.substr(at + 9, text.find('\n', at) - at - 9);
+    if (line.find("warning") == line.npos) return std::string(line);
+  }
+  return "";
 }
 
 }  // namespace
@@ -104,18 +108,17 @@ std::string draw_figures(std::span<Figure*> figures) {
   if (status == -1 || status == 127) {
     return "There are no figures: gnuplot is not installed (Debian: apt-get install gnuplot-nox).";
   }
-  bool all = true;
   for (std::size_t i = 0; i < figures.size(); ++i) {
     const std::string path = scratch / fmt::format("{}.svg", i);
     std::string drawn = fs::exists(path) ? std::string(InputFile(path).text()) : "";
-    if (drawn.find("</svg>") == std::string::npos) {
-      all = false;
-      continue;
-    }
+    if (drawn.find("</svg>") == std::string::npos) continue;
     figures[i]->svg = theme_svg(drawn, figures[i]->caption);
   }
-  if (all) return "";
-  return "Some figures are missing; gnuplot said: " + complaint_in(scratch / "errors");
+  const std::string complaint = complaint_in(scratch / "errors");
+  if (!complaint.empty()) return "Some figures are not complete; gnuplot said: " + complaint;
+  const bool all = std::all_of(figures.begin(), figures.end(),
+                               [](const Figure* figure) { return !figure->svg.empty(); });
+  return all ? "" : "Some figures are missing: gnuplot did not draw them.";
 }
 
 }  // namespace impart

@@ -15,7 +15,7 @@ namespace impart {
 std::string draw_figures(std::span<Figure*> figures);
 
 /// What gnuplot's SVG terminal wrote, made smaller and themed. `description` is for those who
-/// cannot see the picture.
+/// cannot see the picture. "" if it is no picture that gnuplot began.
 std::string theme_svg(const std::string& drawn, const std::string& description);
 
 /// A themed picture as a file of its own: with colours for light and for dark surroundings.

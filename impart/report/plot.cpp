@@ -43,6 +43,13 @@ std::string figure_start() {
          "set key at screen 0.53,0.015 bottom center horizontal samplen 1.5 width 1\n";
 }
 
+std::string tic_label(std::string_view name, double position, std::size_t most) {
+  std::string label;
+  for (const char c : for_gnuplot(name, most))
+    label += c == '%' ? std::string("%%") : std::string(1, c);
+  return fmt::format("{} {}", label, position);
+}
+
 std::string axis_labels(std::string_view x, std::string_view y) {
   return fmt::format("set xlabel {}\nset ylabel {}\n", for_gnuplot(x), for_gnuplot(y));
 }

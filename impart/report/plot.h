@@ -24,6 +24,9 @@ std::string data_block(std::string_view name, const std::vector<std::vector<doub
 /// Undoes what an earlier figure of the same process has set, and sets the common style.
 std::string figure_start();
 
+/// A name at a position of an axis, for "set xtics (…)": there, unlike elsewhere, % is special.
+std::string tic_label(std::string_view name, double position, std::size_t most);
+
 /// "set xlabel …; set ylabel …".
 std::string axis_labels(std::string_view x, std::string_view y);
 

@@ -107,6 +107,8 @@ void drop_empty_groups(std::string& text) {
 }  // namespace
 
 std::string theme_svg(const std::string& drawn, const std::string& description) {
+  const std::string_view box = between(drawn, "viewBox=\"", "\"");
+  if (box.empty()) return "";
   // The body begins after the definitions of gnuplot's symbols, which nothing refers to any more.
   const std::size_t body = drawn.find("</defs>");
   std::string_view rest = drawn;
@@ -136,7 +138,6 @@ std::string theme_svg(const std::string& drawn, const std::string& description) 
   replace_all(lines, " stroke-linecap=\"butt\" stroke-linejoin=\"miter\"", "");
   shorten_colours(lines);
   drop_empty_groups(lines);
-  const std::string_view box = between(drawn, "viewBox=\"", "\"");
   return fmt::format(
       "<svg viewBox=\"{}\" xmlns=\"http://www.w3.org/2000/svg\" role=\"img\" "
       "aria-label=\"{}\"><g>\n{}",
