@@ -258,15 +258,15 @@ Figure time_figure(const Analysis& analysis, const GroupAnalysis& group,
   for (std::size_t i = 0; i < std::size(kPhases); ++i) {
     plots += fmt::format(
         "{}$time using {}:1:{}:{}:($1-0.35):($1+0.35) with boxxyerror fc rgb '{}' title '{}'",
-        i == 0 ? "" : ", ", i + 2, i + 2, i + 3, series_colour(i + (i > 7 ? 1 : 0)),
-        kPhases[i].name);
+        i == 0 ? "" : ", ", i + 2, i + 2, i + 3, series_colour(i), kPhases[i].name);
   }
   Figure figure{.name = "time" + name_end(analysis, group),
                 .caption = caption_start(analysis, group) + "seconds of a run by phase.",
-                .height = 130 + 34 * static_cast<int>(rows.size())};
+                .height = 170 + 34 * static_cast<int>(rows.size())};
   figure.script = figure_start() + data_block("time", rows) +
                   "set style fill solid 0.9 noborder\nunset grid\nset grid xtics lt 1 lc rgb "
                   "'#9aa0a6' lw 0.4\nset xlabel 'seconds'\nset xrange [0:*]\n" +
+                  fmt::format("set bmargin at screen {}\n", 145.0 / figure.height) +
                   fmt::format("set ytics ({})\nset yrange [{}:0.6]\nplot {}\n", tics,
                               0.4 - static_cast<double>(rows.size()), plots);
   return figure;

@@ -16,7 +16,6 @@ namespace {
 constexpr std::size_t kMostEpochs = 200;
 constexpr std::size_t kCurves = 4;
 constexpr std::size_t kLongestName = 34;  ///< of an arm, in a picture
-constexpr std::size_t kShortName = 16;    ///< two of them fit a row of a key
 
 std::string colour_of(const ArmAnalysis& arm, std::size_t& next) {
   return std::string(arm.is_baseline ? kBaselineColour : series_colour(next++));
@@ -83,13 +82,13 @@ Figure box_plot(const Analysis& analysis, const GroupAnalysis& group, const Sect
   const std::string unit = analysis.unit.empty() ? "" : " (" + analysis.unit + ")";
   Figure figure{.name = "box-plot" + name_end(analysis, group),
                 .caption = box_caption(analysis, group, std::min(spec.top, group.ranking.size())),
-                .height = 380 + 4 * static_cast<int>(longest)};
+                .height = 390 + 2 * static_cast<int>(longest)};
   figure.script =
       figure_start() + blocks +
       "set style fill transparent solid 0.15 border\nset boxwidth 0.55\nunset key\n"
       "set xtics rotate by -25 left offset 0,0\n" +
       // Names hang down to the right: room below, and beside for the last.
-      fmt::format("set bmargin {}\nset rmargin {}\n", 2.5 + 0.2 * static_cast<double>(longest),
+      fmt::format("set bmargin {}\nset rmargin {}\n", 2 + 0.16 * static_cast<double>(longest),
                   2 + 0.55 * static_cast<double>(longest)) +
       fmt::format("set xtics ({})\nset xrange [-0.6:{}]\n", tics,
                   static_cast<double>(arms.size()) - 0.4) +
@@ -147,11 +146,9 @@ std::optional<Figure> learning_curves(const Analysis& analysis, const GroupAnaly
   std::string bands;
   std::string lines;
   std::size_t colour = 0;
-  std::size_t longest = 0;
   for (const ArmAnalysis* arm : group.leaders(kCurves)) {
     auto curve = curve_of(*arm->arm, analysis.results->metric);
     if (curve.size() < 2) continue;
-    longest = std::max(longest, length_of(arm->arm->name));
     const std::string name = fmt::format("curve{}", curves.size());
     const std::string look = colour_of(*arm, colour);
     blocks += data_block(name, curve);
@@ -164,7 +161,7 @@ std::optional<Figure> learning_curves(const Analysis& analysis, const GroupAnaly
   if (curves.empty()) return std::nullopt;
   const CurveRange range = range_of(curves);
   const double margin = std::max((range.high - range.low) * 0.05, 1e-6);
-  const std::size_t rows = longest > kShortName ? curves.size() : (curves.size() + 1) / 2;
+  const std::size_t rows = curves.size();
   Figure figure{
       .name = "curves" + name_end(analysis, group),
       .caption = fmt::format("{}{} by epoch, mean and ± one standard deviation over runs; "
