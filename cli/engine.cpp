@@ -16,7 +16,7 @@ bool needs_engine(int argc, char** argv) {
   const std::string_view command = argv[1];
   const std::string_view argument = argc > 2 ? argv[2] : "";
   const bool is_here = argument == "notions" || argument == "heuristics" || argument == "exchanges";
-  return command == "train" || (command == "list" && !is_here);
+  return command == "train" || command == "study" || (command == "list" && !is_here);
 }
 
 }  // namespace

@@ -10,6 +10,7 @@
 
 #include "cli/commands.h"
 #include "cli/engine.h"
+#include "cli/terminal_text.h"
 #include "impart/core/error.h"
 #include "impart/core/named_table.h"
 #include <CLI/CLI.hpp>
@@ -23,7 +24,7 @@ constexpr int kIoError = 74;
 constexpr int kPeerError = 75;
 
 int report(const char* what, int code) {
-  fmt::print(stderr, "impart: {}\n", what);
+  fmt::print(stderr, "impart: {}\n", impart::cli::harmless(what, "\n"));
   return code;
 }
 
@@ -46,6 +47,7 @@ int run(int argc, char** argv) {
     return fmt::format("impart: {}; see 'impart --help'\n", error.what());
   });
   impart::cli::add_train_command(app);
+  impart::cli::add_study_command(app);
   impart::cli::add_report_command(app);
   impart::cli::add_partition_command(app);
   impart::cli::add_schedule_command(app);

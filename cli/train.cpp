@@ -12,11 +12,9 @@
 
 #include "cli/commands.h"
 #include "cli/train_display.h"
+#include "cli/training_names.h"
 #include "impart/comm/job.h"
 #include "impart/core/error.h"
-#include "impart/data/augment.h"
-#include "impart/data/datasets.h"
-#include "impart/models/models.h"
 #include "impart/study/config_file.h"
 #include "impart/study/config_text.h"
 #include "impart/train/run.h"
@@ -41,14 +39,7 @@ struct Options {
   bool markdown = false;
 };
 
-struct Names {
-  std::vector<std::string_view> datasets = names_of(kDatasets);
-  std::vector<std::string_view> augmentations = names_of(kAugmentations);
-  std::vector<std::string_view> models = names_of(kModels);
-  KnownNames known() const { return {datasets, augmentations, models}; }
-};
-
-RunConfig read_config(const Options& options, const Names& names) {
+RunConfig read_config(const Options& options, const KnownNames& names) {
   std::vector<std::string> overrides = options.arguments;
   std::optional<std::string> path;
   if (!options.resume.empty() && options.overwrite) {
@@ -64,9 +55,9 @@ RunConfig read_config(const Options& options, const Names& names) {
     path = overrides.front();
     overrides.erase(overrides.begin());
   }
-  RunConfig config = load_config(path, overrides, names.known());
+  RunConfig config = load_config(path, overrides, names);
   if (options.resume.empty()) return config;
-  if (config_hash(config) != config_hash(load_config(path, {}, names.known()))) {
+  if (config_hash(config) != config_hash(load_config(path, {}, names))) {
     throw ConfigError(
         fmt::format("{}: was started with another configuration; a run can only be "
                     "resumed with its own",
@@ -89,9 +80,9 @@ void print_summary(const RunConfig& config, const RunOutcome& outcome) {
 }
 
 void run(const Options& options) {
-  const Names names;
+  const KnownNames names = training_names();
   if (options.keys) {
-    const Schema schema = make_schema(names.known());
+    const Schema schema = make_schema(names);
     fmt::print("{}", options.markdown ? markdown_table(schema) : help_text(schema));
     return;
   }

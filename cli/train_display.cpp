@@ -1,23 +1,17 @@
 #include "cli/train_display.h"
 
-#include <algorithm>
 #include <cmath>
 #include <cstdio>
 
 #include <fmt/format.h>
 #include <unistd.h>
 
+#include "cli/terminal_text.h"
+
 namespace impart::cli {
 namespace {
 
 constexpr auto kRepaint = std::chrono::milliseconds(100);
-
-std::string duration_text(double seconds) {
-  const auto whole = static_cast<long>(std::max(0.0, seconds));
-  if (whole >= 3600) return fmt::format("{}h{:02}m", whole / 3600, whole / 60 % 60);
-  if (whole >= 60) return fmt::format("{}m{:02}s", whole / 60, whole % 60);
-  return fmt::format("{}s", whole);
-}
 
 }  // namespace
 

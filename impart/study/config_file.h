@@ -19,6 +19,10 @@ namespace impart {
 RunConfig load_config(const std::optional<std::string>& path,
                       std::span<const std::string> overrides, const KnownNames& names);
 
+/// Reads a YAML file and those it builds on into the config. Checks each value, not how they fit
+/// together: more may follow. ConfigError as above.
+void read_config_file(const std::string& path, const Schema& schema, RunConfig& config);
+
 /// ConfigError if a value is out of its range or two contradict each other: names the keys. Names
 /// of data sets, augmentations and models are not checked.
 void validate(const RunConfig& config);

@@ -6,10 +6,8 @@
 #include <set>
 
 #include <fmt/format.h>
-#include <nlohmann/json.hpp>
 
 #include "impart/core/error.h"
-#include "impart/core/file.h"
 #include "impart/study/result_groups.h"
 #include "impart/study/run_results.h"
 #include "impart/study/schema.h"
@@ -18,7 +16,6 @@ namespace impart {
 namespace {
 
 namespace fs = std::filesystem;
-using Json = nlohmann::ordered_json;
 
 /// A run that is to be read, and what became of it.
 struct Candidate {
@@ -64,39 +61,14 @@ bool has_seed(const ArmResults& arm, const RunResult& run) {
 
 // ---- studies ----
 
-RunPurpose purpose_named(const std::string& name) {
-  if (name == "search") return RunPurpose::kSearch;
-  return name == "confirm" ? RunPurpose::kConfirm : RunPurpose::kGrid;
-}
-
-Json read_study_json(const std::string& folder) {
-  const std::string path = folder + "/study.json";
-  const InputFile file(path);
-  Json json = Json::parse(file.text(), nullptr, /*exceptions=*/false);
-  if (!json.is_object()) throw DataError(path + ": not a JSON object");
-  if (json.value("format", 0) != 1) {
-    throw DataError(fmt::format("{}: format {} is unknown; this program reads 1", path,
-                                json.value("format", Json()).dump()));
-  }
-  return json;
-}
-
-Settings settings_of(const Json& arm) {
-  Settings settings;
-  for (const auto& [key, value] : arm.at("settings").items()) {
-    settings.emplace_back(key, value.is_string() ? value.get<std::string>() : value.dump());
-  }
-  return settings;
-}
-
-std::vector<Candidate> runs_of_study(const Json& study, const std::string& folder) {
+std::vector<Candidate> runs_of(const StudyRecord& study, const std::string& folder) {
   std::vector<Candidate> candidates;
-  for (const Json& run : study.at("runs")) {
-    candidates.push_back({.folder = folder + "/" + run.at("folder").get<std::string>(),
-                          .wanted_hash = run.value("config_hash", ""),
-                          .arm = run.at("arm").get<std::string>(),
-                          .purpose = purpose_named(run.value("purpose", "grid")),
-                          .seed = run.at("seed").get<std::uint64_t>()});
+  for (const StudyRun& run : study.runs) {
+    candidates.push_back({.folder = folder + "/" + run.folder,
+                          .wanted_hash = run.config_hash,
+                          .arm = run.arm,
+                          .purpose = run.purpose,
+                          .seed = run.seed});
   }
   return candidates;
 }
@@ -113,7 +85,9 @@ void deal_runs(std::vector<Candidate>& candidates, std::vector<ArmResults>& arms
     if (!candidate.run) continue;
     const auto arm = std::find_if(arms.begin(), arms.end(),
                                   [&](const auto& one) { return one.name == candidate.arm; });
-    if (arm == arms.end()) throw DataError("study.json: a run of an unknown arm: " + candidate.arm);
+    if (arm == arms.end()) {
+      throw DataError(fmt::format("study.json: a run of an unknown arm '{}'", candidate.arm));
+    }
     const bool chose = confirmed && candidate.purpose == RunPurpose::kSearch;
     ArmResults& owner = chose ? search[static_cast<std::size_t>(arm - arms.begin())] : *arm;
     if (!chose && has_seed(owner, *candidate.run)) {
@@ -129,31 +103,16 @@ void deal_runs(std::vector<Candidate>& candidates, std::vector<ArmResults>& arms
   results.search = std::move(search);
 }
 
-Results read_study(const std::string& folder, const ResultsSpec& spec) {
-  const std::string path = folder + "/study.json";
-  const Json study = read_study_json(folder);
-  Results results;
+Results results_of_study(const std::string& folder, const ResultsSpec& spec) {
+  const StudyRecord study = read_study(folder);
+  Results results{.name = study.name,
+                  .metric = spec.metric.empty() ? study.metric : spec.metric,
+                  .target = spec.target ? spec.target : study.target};
+  std::string baseline = spec.baseline.empty() ? study.baseline.value_or("") : spec.baseline;
   std::vector<ArmResults> arms;
-  std::vector<Candidate> candidates;
-  std::string baseline = spec.baseline;
-  try {
-    results.name = study.at("name").get<std::string>();
-    results.metric = spec.metric.empty() ? study.value("metric", results.metric) : spec.metric;
-    if (const auto target = study.find("target"); target != study.end() && target->is_number()) {
-      results.target = target->get<double>();
-    }
-    const auto named = study.find("baseline");
-    if (baseline.empty() && named != study.end() && named->is_string()) {
-      baseline = named->get<std::string>();
-    }
-    for (const Json& arm : study.at("arms")) {
-      arms.push_back({.name = arm.at("name").get<std::string>(), .settings = settings_of(arm)});
-    }
-    candidates = runs_of_study(study, folder);
-  } catch (const nlohmann::json::exception& error) {
-    throw DataError(fmt::format("{}: {}", path, error.what()));
-  }
-  if (spec.target) results.target = spec.target;
+  for (const StudyArm& arm : study.arms)
+    arms.push_back({.name = arm.name, .settings = arm.settings});
+  std::vector<Candidate> candidates = runs_of(study, folder);
   read_candidates(candidates, results.metric);
   deal_runs(candidates, arms, results);
   results.skipped = skipped_of(candidates);
@@ -322,10 +281,13 @@ Results read_results(std::span<const std::string> folders, const ResultsSpec& sp
   if (folders.size() > 1) {
     throw ConfigError("a report is about one study, or about run directories: give one of them");
   }
-  return read_study(folders.front(), spec);
+  return results_of_study(folders.front(), spec);
 }
 
 Better better_of(std::string_view metric) {
+  for (const StudyMetric& known : kStudyMetrics) {
+    if (known.name == metric) return known.more_is_better ? Better::kHigher : Better::kLower;
+  }
   return metric.find("accuracy") != std::string_view::npos ? Better::kHigher : Better::kLower;
 }
 

@@ -11,6 +11,7 @@
 #include <utility>
 #include <vector>
 
+#include "impart/study/study_record.h"
 #include "impart/study/time_to_target.h"
 
 namespace impart {
@@ -18,7 +19,7 @@ namespace impart {
 // The results of many runs in one shape, wherever they come from: what a report is made of.
 
 /// Keys of the configuration ("partition.warmup") and what they are set to, as text.
-using Settings = std::vector<std::pair<std::string, std::string>>;
+using Settings = std::vector<SettingText>;
 
 /// The value of a key; "" if it is not there.
 std::string_view setting(const Settings& settings, std::string_view key);
@@ -31,13 +32,6 @@ struct EpochResult {
   double test_loss = 0;
   double test_accuracy = 0;    ///< percent
   bool repartitioned = false;  ///< a heuristic or an exchange moved examples before it
-};
-
-/// Why a study made a run.
-enum class RunPurpose {
-  kGrid,
-  kSearch,   ///< to choose a setting: its result says nothing about the chosen one
-  kConfirm,  ///< to judge what was chosen, on seeds that were not used for choosing
 };
 
 /// One finished run.
@@ -105,8 +99,7 @@ Results read_results(std::span<const std::string> folders, const ResultsSpec& sp
 /// DataError if there is nothing to read.
 Results read_published_results(const std::string& folder, const ResultsSpec& spec = {});
 
-/// Which way a metric improves, by its name: accuracies up, losses, perplexities, seconds, bytes
-/// down.
+/// Which way a metric improves: as kStudyMetrics says, else accuracies up and all others down.
 Better better_of(std::string_view metric);
 
 /// The same metric at the other moment: final_accuracy for best_accuracy and the other way round.

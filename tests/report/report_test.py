@@ -157,7 +157,7 @@ class LooseRunsTest(ReportTest):
         (self.folder / "broken/study.json").write_text("{")
         for code, message, args in [
                 (65, "none: there is no such folder", ["none"]),
-                (65, "broken/study.json: not a JSON object", ["broken"]),
+                (65, "broken/study.json: offset 2: is not JSON", ["broken"]),
                 (2, "unknown arm 'vanila', did you mean 'vanilla'?", ["study", "--baseline", "vanila"]),
                 (2, "one of them", []),
                 (2, "one study", ["study", "study"]),

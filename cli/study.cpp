@@ -1,0 +1,190 @@
+// impart study: a grid of settings x seeds, run to its end in spite of interruptions.
+
+#include <atomic>
+#include <csignal>
+#include <filesystem>
+#include <memory>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include <fmt/format.h>
+
+#include "cli/commands.h"
+#include "cli/study_display.h"
+#include "cli/study_status.h"
+#include "cli/study_text.h"
+#include "cli/terminal_text.h"
+#include "cli/training_names.h"
+#include "impart/core/error.h"
+#include "impart/core/file.h"
+#include "impart/study/study_plan.h"
+#include "impart/study/study_runner.h"
+#include "impart/study/study_status.h"
+
+namespace impart::cli {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr int kSomeFailed = 1;
+constexpr int kStopped = 85;
+
+std::atomic<int> stop_requests = 0;
+
+void request_stop(int) {
+  ++stop_requests;
+}
+
+struct Options {
+  std::string study;  ///< study.yaml; with --status also a study directory
+  std::vector<std::string> overrides;
+  std::uint32_t jobs = 0;
+  std::string program;
+  bool dry_run = false, status = false, json = false, retry = false, fresh = false;
+};
+
+std::string this_program() {
+  std::error_code error;
+  const fs::path path = fs::read_symlink("/proc/self/exe", error);
+  if (error) throw IoError(fmt::format("/proc/self/exe: cannot read: {}", error.message()));
+  return path.string();
+}
+
+StudyPlan read_plan(const Options& options) {
+  const Schema schema = make_schema(training_names());
+  return make_plan(load_study(options.study, options.overrides, schema), schema);
+}
+
+std::string directory_of(const Options& options) {
+  return fs::is_directory(options.study) ? options.study : read_plan(options).directory;
+}
+
+std::uint32_t jobs_of(const Options& options, const StudyPlan& plan, std::size_t runs) {
+  if (options.jobs > 0) return options.jobs;
+  return plan.jobs > 0 ? plan.jobs : default_jobs(runs);
+}
+
+void print_skipped(const StudyPlan& plan) {
+  for (const std::string& skipped : plan.skipped) {
+    fmt::print(stderr, "left out: {}\n", harmless(skipped));
+  }
+}
+
+/// The runs as they are now, without touching anything.
+void print_plan(const Options& options, const StudyPlan& plan) {
+  std::vector<RunReport> reports;
+  const auto inspect = [&](const StudyRun& run) {
+    return inspect_run(plan.directory, run, plan.record.metric);
+  };
+  const StudyRecord record = unfold(plan, [&](const StudyRun& run) -> RunResult {
+    const RunReport report = inspect(run);
+    const bool settled = report.state == RunState::kDone || report.state == RunState::kFailed;
+    return {.is_settled = settled && report.misfit.empty(), .value = report.value};
+  });
+  for (const StudyRun& run : record.runs) {
+    reports.push_back(inspect(run));
+    const RunReport& report = reports.back();
+    fmt::print(
+        "{:<9} {}/{}  {} seed {}{}\n", report.misfit.empty() ? state_name(report.state) : "misfit",
+        harmless(plan.directory), run.folder, harmless(run.arm), run.seed, purpose_text(run));
+  }
+  const std::uint32_t jobs = jobs_of(options, plan, record.runs.size());
+  const auto left = seconds_left(record, reports, jobs);
+  fmt::print("{} arms; {}, {} at a time; {}\n", record.arms.size(),
+             counts_text(summarise(record, reports).counts), jobs,
+             left ? fmt::format("about {} left", duration_text(*left))
+                  : "how long it takes is known after the first runs");
+  if (record.search && !record.search->winner) {
+    fmt::print("a search: further runs follow from the results of these\n");
+  }
+}
+
+void print_end(const StudyPlan& plan, const StudyOutcome& outcome) {
+  print_status({.directory = plan.directory,
+                .record = outcome.record,
+                .reports = outcome.reports,
+                .is_running = true});
+  const std::string directory = harmless(plan.directory);
+  if (outcome.open > 0) {
+    fmt::print("stopped; the same command goes on where it was\n");
+  } else if (outcome.failed > 0) {
+    fmt::print("{} runs failed; --retry starts them again\n", outcome.failed);
+  }
+  fmt::print("study directory: {}\n", directory);
+}
+
+void run_plan(const Options& options, const StudyPlan& plan) {
+  const std::string program = options.program.empty() ? this_program() : options.program;
+  const std::size_t runs = plan.arms.size() * plan.record.seeds.size();
+  std::signal(SIGTERM, request_stop);
+  std::signal(SIGINT, request_stop);
+  if (std::signal(SIGHUP, request_stop) == SIG_IGN) std::signal(SIGHUP, SIG_IGN);  // nohup
+  StudyOutcome outcome;
+  {
+    StudyDisplay display;
+    outcome = run_study(plan,
+                        {.program = program,
+                         .study_text = std::string(InputFile(options.study).text()),
+                         .jobs = jobs_of(options, plan, runs),
+                         .retry = options.retry,
+                         .fresh = options.fresh,
+                         .stop_requests = [] { return stop_requests.load(); }},
+                        display.observer());
+  }
+  print_end(plan, outcome);
+  if (outcome.open > 0) throw ExitCode{kStopped};
+  if (outcome.failed > 0) throw ExitCode{kSomeFailed};
+}
+
+void run(const Options& options) {
+  if (options.json && !options.status) throw ConfigError("--json goes with --status");
+  if (options.status) {
+    const StudyLook look = look_at_study(directory_of(options));
+    options.json ? print_status_json(look) : print_status(look);
+    return;
+  }
+  if (fs::is_directory(options.study)) {
+    throw ConfigError(fmt::format(
+        "{}: is a folder; give the study's file, or --status to look at it", options.study));
+  }
+  const StudyPlan plan = read_plan(options);
+  print_skipped(plan);
+  options.dry_run ? print_plan(options, plan) : run_plan(options, plan);
+}
+
+}  // namespace
+
+void add_study_command(CLI::App& app) {
+  auto* command = app.add_subcommand("study", "Run a grid of settings x seeds to its end");
+  command->footer(
+      "The same command starts a study and goes on with it: finished runs stay, broken ones "
+      "resume.\n"
+      "Ctrl-C lets the runs checkpoint, a second one kills them.\n"
+      "Exit codes: 0 all done, 1 some runs failed, 2 wrong usage or study, 74 cannot write or "
+      "start "
+      "a run, 85 stopped, to be continued");
+  auto options = std::make_shared<Options>();
+  command
+      ->add_option("STUDY", options->study,
+                   "the study's YAML file (see presets/studies/ and docs/studies.md); with "
+                   "--status also a study directory")
+      ->required();
+  command->add_option("KEY=VALUE", options->overrides,
+                      "changes the configuration of all runs, or the study's name and output");
+  command
+      ->add_option("--jobs", options->jobs,
+                   "runs at a time, which share the cores; half of the cores if left out")
+      ->check(CLI::Range(1u, 4096u));
+  command->add_flag("--dry-run", options->dry_run, "list the runs and stop");
+  command->add_flag("--status", options->status, "show how the study is, start nothing");
+  command->add_flag("--json", options->json, "with --status: as JSON");
+  command->add_flag("--retry", options->retry, "start failed runs again");
+  command->add_flag("--fresh", options->fresh,
+                    "move runs of another configuration aside and run them again");
+  command->add_option("--engine", options->program,
+                      "the program that trains; this one if left out");
+  command->callback([options] { run(*options); });
+}
+
+}  // namespace impart::cli

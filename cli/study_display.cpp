@@ -1,0 +1,112 @@
+#include "cli/study_display.h"
+
+#include <algorithm>
+#include <cstdio>
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include "cli/study_text.h"
+#include "cli/terminal_text.h"
+
+namespace impart::cli {
+namespace {
+
+constexpr std::size_t kMostRunning = 4;
+/// Lines besides arms and running runs: title, stage, head and foot of the table, "more arms", and
+/// the cursor's.
+constexpr std::size_t kOtherLines = 6;
+
+std::string title(const StudyProgress& progress, const StudyStatus& status) {
+  std::string text = fmt::format("{}: {}", progress.record.name, counts_text(status.counts));
+  const auto left = seconds_left(progress.record, progress.reports, progress.jobs);
+  const bool more_may_come = progress.record.search && !progress.record.search->winner;
+  if (progress.is_stopping) {
+    text += ", stopping (once more kills)";
+  } else if (left) {
+    text += fmt::format(", about {} left{}", duration_text(*left),
+                        more_may_come ? " for this rung" : "");
+  }
+  return text;
+}
+
+std::vector<std::string> running_lines(const StudyProgress& progress, std::size_t most) {
+  std::vector<std::string> lines;
+  for (std::size_t i = 0; i < progress.reports.size() && lines.size() < most; ++i) {
+    if (progress.reports[i].state != RunState::kRunning) continue;
+    const StudyRun& run = progress.record.runs[i];
+    lines.push_back(fmt::format("  running: {} seed {}  epoch {}/{}", run.arm, run.seed,
+                                std::min(progress.reports[i].epochs_done + 1, run.epochs),
+                                run.epochs));
+  }
+  return lines;
+}
+
+}  // namespace
+
+StudyDisplay::StudyDisplay() : on_terminal_(::isatty(STDERR_FILENO) != 0) {}
+
+StudyDisplay::~StudyDisplay() {
+  write_painting({});
+}
+
+StudyObserver StudyDisplay::observer() {
+  StudyObserver observer;
+  observer.ended = [this](const StudyProgress& progress, std::size_t run) {
+    show_end(progress, run);
+  };
+  observer.note = [this](const std::string& text) { print_line(harmless(text)); };
+  if (on_terminal_) {
+    observer.progress = [this](const StudyProgress& progress) { paint(progress); };
+  }
+  return observer;
+}
+
+void StudyDisplay::show_end(const StudyProgress& progress, std::size_t run) {
+  const RunReport& report = progress.reports[run];
+  const bool failed = report.state == RunState::kFailed;
+  if (on_terminal_ && !failed) return;
+  const auto over = std::count_if(
+      progress.reports.begin(), progress.reports.end(),
+      [](const auto& r) { return r.state == RunState::kDone || r.state == RunState::kFailed; });
+  print_line(fmt::format("[{}/{}] {}", over, progress.reports.size(),
+                         run_text(progress.record, progress.record.runs[run], report)));
+}
+
+void StudyDisplay::print_line(const std::string& line) {
+  write_painting({});
+  fmt::print(stderr, "{}\n", line);
+}
+
+void StudyDisplay::paint(const StudyProgress& progress) {
+  const TerminalSize size = terminal_size(STDERR_FILENO);
+  const StudyStatus status = summarise(progress.record, progress.reports);
+  const StageStatus& stage = status.stages.back();
+  const auto running = running_lines(progress, kMostRunning);
+  const std::size_t others = kOtherLines + running.size();
+  const std::size_t arms = size.rows > others + 1 ? size.rows - others : 1;
+  std::vector<std::string> lines = {title(progress, status)};
+  const std::string stage_name = stage_title(progress.record, stage);
+  if (!stage_name.empty()) lines.push_back(stage_name);
+  for (const std::string& line :
+       stage_table(progress.record, stage, {.columns = size.columns - 1, .arms = arms})) {
+    lines.push_back(line);
+  }
+  lines.insert(lines.end(), running.begin(), running.end());
+  for (std::string& line : lines) line = cut(line, size.columns - 1);
+  if (lines.size() >= size.rows) lines.resize(std::max<std::size_t>(size.rows, 2) - 1);
+  if (lines != painted_) write_painting(lines);
+}
+
+/// One write, which overwrites line by line, so that nothing flickers.
+void StudyDisplay::write_painting(const std::vector<std::string>& lines) {
+  if (!on_terminal_) return;
+  std::string text = painted_.empty() ? "" : fmt::format("\x1b[{}A", painted_.size());
+  for (const std::string& line : lines) text += fmt::format("{}\x1b[K\n", line);
+  if (lines.size() < painted_.size()) text += "\x1b[J";
+  painted_ = lines;
+  std::fwrite(text.data(), 1, text.size(), stderr);
+  std::fflush(stderr);
+}
+
+}  // namespace impart::cli

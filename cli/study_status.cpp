@@ -1,0 +1,126 @@
+// impart study --status: a study directory at a glance, without starting anything.
+
+#include "cli/study_status.h"
+
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+#include <unistd.h>
+
+#include "cli/study_text.h"
+#include "cli/terminal_text.h"
+#include "impart/study/study_lock.h"
+#include "impart/study/study_status.h"
+
+namespace impart::cli {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+constexpr std::size_t kPipedColumns = 120;
+
+Json or_null(const std::optional<double>& value) {
+  return value ? Json(*value) : Json();
+}
+
+Json counts_json(const RunCounts& counts) {
+  return {{"total", counts.total()}, {"done", counts.done},       {"running", counts.running},
+          {"failed", counts.failed}, {"stopped", counts.stopped}, {"waiting", counts.waiting}};
+}
+
+Json stage_json(const StageStatus& stage) {
+  Json arms = Json::array();
+  for (const ArmStatus& arm : stage.arms) {
+    arms.push_back({{"name", arm.name},
+                    {"runs", counts_json(arm.counts)},
+                    {"mean", or_null(arm.mean)},
+                    {"std", or_null(arm.deviation)},
+                    {"difference", or_null(arm.difference)}});
+  }
+  return {{"purpose", purpose_name(stage.purpose)},
+          {"epochs", stage.epochs},
+          {"runs", counts_json(stage.counts)},
+          {"best", stage.best ? Json(stage.arms[*stage.best].name) : Json()},
+          {"arms", arms}};
+}
+
+Json run_json(const StudyRun& run, const RunReport& report) {
+  Json json = {{"arm", run.arm},
+               {"seed", run.seed},
+               {"folder", run.folder},
+               {"purpose", purpose_name(run.purpose)},
+               {"state", state_name(report.state)},
+               {"epochs_done", report.epochs_done},
+               {"epochs", run.epochs},
+               {"value", or_null(report.value)},
+               {"seconds", report.seconds}};
+  if (!report.reason.empty()) json["reason"] = report.reason;
+  if (!report.misfit.empty()) json["misfit"] = report.misfit;
+  return json;
+}
+
+void print_problems(const StudyLook& look) {
+  for (std::size_t i = 0; i < look.reports.size(); ++i) {
+    const RunReport& report = look.reports[i];
+    const StudyRun& run = look.record.runs[i];
+    if (!report.misfit.empty()) {
+      fmt::print("{}: {}\n", harmless(run.folder), harmless(report.misfit));
+    } else if (report.state == RunState::kFailed) {
+      fmt::print("{}\n", run_text(look.record, run, report));
+    }
+  }
+}
+
+}  // namespace
+
+StudyLook look_at_study(const std::string& directory) {
+  StudyLook look{.directory = directory,
+                 .record = read_study(directory),
+                 .reports = {},
+                 .is_running = StudyLock::is_held(directory)};
+  for (const StudyRun& run : look.record.runs) {
+    look.reports.push_back(inspect_run(directory, run, look.record.metric));
+    RunReport& report = look.reports.back();
+    if (look.is_running && report.state == RunState::kStopped) report.state = RunState::kRunning;
+  }
+  return look;
+}
+
+void print_status(const StudyLook& look) {
+  const StudyStatus status = summarise(look.record, look.reports);
+  fmt::print("{}: {}{}\n", harmless(look.record.name), counts_text(status.counts),
+             look.is_running ? "" : "; nothing runs now");
+  const bool on_terminal = ::isatty(STDOUT_FILENO) != 0;
+  const std::size_t columns = on_terminal ? terminal_size(STDOUT_FILENO).columns : kPipedColumns;
+  for (const StageStatus& stage : status.stages) {
+    const std::string title = stage_title(look.record, stage);
+    if (!title.empty()) fmt::print("{}\n", title);
+    for (const std::string& line : stage_table(look.record, stage, {.columns = columns})) {
+      fmt::print("{}\n", line);
+    }
+  }
+  for (const std::string& line : search_text(look.record, status)) fmt::print("{}\n", line);
+  print_problems(look);
+}
+
+void print_status_json(const StudyLook& look) {
+  const StudyStatus status = summarise(look.record, look.reports);
+  Json stages = Json::array();
+  for (const StageStatus& stage : status.stages) stages.push_back(stage_json(stage));
+  Json runs = Json::array();
+  for (std::size_t i = 0; i < look.reports.size(); ++i) {
+    runs.push_back(run_json(look.record.runs[i], look.reports[i]));
+  }
+  const auto& search = look.record.search;
+  const Json json = {{"name", look.record.name},
+                     {"directory", look.directory},
+                     {"metric", look.record.metric},
+                     {"baseline", look.record.baseline ? Json(*look.record.baseline) : Json()},
+                     {"is_running", look.is_running},
+                     {"counts", counts_json(status.counts)},
+                     {"winner", search && search->winner ? Json(*search->winner) : Json()},
+                     {"stages", stages},
+                     {"runs", runs}};
+  fmt::print("{}\n", json.dump(1, ' ', true, Json::error_handler_t::replace));
+}
+
+}  // namespace impart::cli

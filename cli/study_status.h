@@ -1,0 +1,27 @@
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "impart/study/study_record.h"
+#include "impart/study/study_state.h"
+
+namespace impart::cli {
+
+/// The study of a directory and how its runs are. Runs without an end count as running while a
+/// process runs the study.
+struct StudyLook {
+  std::string directory;
+  StudyRecord record;
+  std::vector<RunReport> reports;
+  bool is_running = false;
+};
+StudyLook look_at_study(const std::string& directory);
+
+/// Prints tables, failures with their reasons, and what a search has come to.
+void print_status(const StudyLook& look);
+
+/// Prints the same as one JSON object.
+void print_status_json(const StudyLook& look);
+
+}  // namespace impart::cli
