@@ -190,8 +190,8 @@ std::optional<Figure> worker_histograms(const Analysis& analysis, const Example&
                   fmt::format("set yrange [0:{}]\n", 1.1 * largest) +
                   "set multiplot\nset xrange [0.5:10.5]\nset xtics 1\n"
                   "set bmargin 6.5\nset lmargin at screen 0.09\nset rmargin at screen 0.5\n" +
-                  axis_labels("tenth of the ranking", "share of the worker's examples (%)") +
-                  "plot " + worker_lines("before", workers) +
+                  axis_labels("tenth of the ranking", "share of examples (%)") + "plot " +
+                  worker_lines("before", workers) +
                   "\nunset key\nunset ylabel\nset lmargin at screen 0.58\nset rmargin at screen "
                   "0.98\nplot " +
                   worker_lines("after", workers) + "\nunset multiplot\n";
