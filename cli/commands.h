@@ -9,6 +9,7 @@ void add_data_command(CLI::App& app);
 void add_io_command(CLI::App& app);
 void add_list_command(CLI::App& app);
 void add_partition_command(CLI::App& app);
+void add_report_command(CLI::App& app);
 void add_schedule_command(CLI::App& app);
 void add_study_command(CLI::App& app);
 void add_train_command(CLI::App& app);

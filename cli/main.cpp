@@ -48,6 +48,7 @@ int run(int argc, char** argv) {
     return fmt::format("impart: {}; see 'impart --help'\n", error.what());
   });
   impart::cli::add_engine_commands(app);
+  impart::cli::add_report_command(app);
   impart::cli::add_partition_command(app);
   impart::cli::add_schedule_command(app);
   impart::cli::add_list_command(app);

@@ -16,6 +16,7 @@ ALLOWED = {
     "models": {"core"},
     "train": {"core", "importance", "partition", "comm", "data", "store", "models"},
     "study": {"core", "importance", "partition", "train"},
+    "report": {"core", "importance", "partition", "train", "study"},
 }
 TORCH_LAYERS = {"data", "models", "train"}
 MPI_LAYERS = {"comm"}

@@ -1,0 +1,134 @@
+// impart report: from finished runs to tables, pictures and what may be claimed.
+
+#include "impart/report/report.h"
+
+#include <algorithm>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include <fmt/format.h>
+
+#include "cli/commands.h"
+#include "cli/progress_line.h"
+#include "impart/core/error.h"
+#include "impart/report/escape.h"
+#include "impart/report/numbers.h"
+
+namespace impart::cli {
+namespace {
+
+constexpr std::size_t kShownArms = 12;
+constexpr std::size_t kShownSkipped = 5;
+constexpr std::size_t kNameWidth = 36;
+
+struct Options {
+  std::vector<std::string> folders;
+  std::string csv;
+  std::string output;
+  std::string metric;
+  std::string baseline;
+  std::optional<double> target;
+  std::size_t top = 8;
+  bool no_figures = false;
+};
+
+/// Published data stays as it is; a study or a folder of runs gets its report inside.
+std::string output_of(const Options& options) {
+  if (!options.output.empty()) return options.output;
+  return options.csv.empty() && options.folders.size() == 1 ? options.folders.front() + "/report"
+                                                            : "report";
+}
+
+/// Text and blanks up to a width in characters.
+std::string padded(const std::string& text, std::size_t width) {
+  return text + std::string(width - std::min(width, length_of(text)), ' ');
+}
+
+void print_arm(const ArmAnalysis& arm) {
+  const std::string name = padded(shortened(for_terminal(arm.arm->name), kNameWidth), kNameWidth);
+  fmt::print("  {} {:>3}  {}", name, arm.metric.n, padded(spread_text(arm.metric), 18));
+  if (arm.is_baseline) fmt::print("  baseline");
+  if (arm.comparison != nullptr) {
+    fmt::print("  {}", padded(difference_text(arm.comparison->difference), 8));
+    if (arm.comparison->adjusted_p) fmt::print("  {}", p_text(*arm.comparison->adjusted_p));
+  }
+  fmt::print("\n");
+}
+
+void print_group(const GroupAnalysis& group, const Analysis& analysis) {
+  const std::string title = shortened(for_terminal(group.group->name), kNameWidth);
+  fmt::print("\n  {} {:>3}  {}  {}  {}\n", padded(title, kNameWidth), "n",
+             padded(analysis.metric_name, 18), padded(group.comparison ? "diff" : "", 8),
+             group.comparison ? "Holm p" : "");
+  const auto arms = group.leaders(group.arms.size());
+  for (std::size_t i = 0; i < std::min(arms.size(), kShownArms); ++i) print_arm(*arms[i]);
+  if (arms.size() > kShownArms) fmt::print("  … and {} more\n", arms.size() - kShownArms);
+}
+
+void print_outcome(const Analysis& analysis, const Document& document, const std::string& folder) {
+  fmt::print("{}\n", for_terminal(document.headline));
+  for (const GroupVerdict& verdict : document.verdicts) {
+    if (document.verdicts.size() > 1) fmt::print("\n{}\n", for_terminal(verdict.group));
+    for (const std::string& sentence : verdict.sentences) {
+      fmt::print("  {}\n", for_terminal(sentence));
+    }
+  }
+  for (const GroupAnalysis& group : analysis.groups) print_group(group, analysis);
+  const auto& skipped = analysis.results->skipped;
+  if (!skipped.empty()) fmt::print("\nleft out:\n");
+  for (std::size_t i = 0; i < std::min(skipped.size(), kShownSkipped); ++i) {
+    fmt::print("  {}: {}\n", for_terminal(skipped[i].folder), for_terminal(skipped[i].reason));
+  }
+  if (skipped.size() > kShownSkipped)
+    fmt::print("  … and {} more\n", skipped.size() - kShownSkipped);
+  fmt::print("\nreport: {}\n", for_terminal(folder + "/report.html"));
+}
+
+void run(const Options& options) {
+  if (options.folders.empty() == options.csv.empty()) {
+    throw ConfigError("give a study, run directories, or --csv DIR; one of them");
+  }
+  const ReportSpec spec{.folder = output_of(options),
+                        .sections = {.top = options.top},
+                        .figures = !options.no_figures};
+  const ResultsSpec wanted{
+      .metric = options.metric, .baseline = options.baseline, .target = options.target};
+  Results results;
+  Analysis analysis;
+  Document document;
+  {
+    ProgressLine line;
+    line.phase("reading results");
+    results = options.csv.empty() ? read_results(options.folders, wanted)
+                                  : read_published_results(options.csv, wanted);
+    line.phase("comparing");
+    analysis = analyse(results);
+    line.phase("making the report");
+    document = make_report(analysis, spec);
+    write_report(analysis, document, spec);
+  }
+  print_outcome(analysis, document, spec.folder);
+}
+
+}  // namespace
+
+void add_report_command(CLI::App& app) {
+  auto* command = app.add_subcommand("report", "Tables, pictures and a verdict from finished runs");
+  auto options = std::make_shared<Options>();
+  command->add_option("DIR", options->folders, "a study, or run directories and folders of them");
+  command->add_option("--csv", options->csv,
+                      "results as the DAIS 2023 paper published them, instead of DIR");
+  command->add_option("-o,--output", options->output,
+                      "folder of the report; DIR/report, or ./report if there are several");
+  command->add_option("--metric", options->metric,
+                      "number of summary.json to judge by, such as final_accuracy");
+  command->add_option("--baseline", options->baseline, "setting to compare the others with");
+  command->add_option("--target", options->target, "value of the test metric for 'time to target'");
+  command->add_option("--top", options->top, "settings in box plots, besides the baseline")
+      ->capture_default_str();
+  command->add_flag("--no-figures", options->no_figures, "tables only");
+  command->callback([options] { run(*options); });
+}
+
+}  // namespace impart::cli

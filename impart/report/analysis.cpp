@@ -1,0 +1,126 @@
+#include "impart/report/analysis.h"
+
+#include <algorithm>
+#include <cmath>
+#include <numeric>
+
+namespace impart {
+namespace {
+
+std::string words_of(std::string name) {
+  std::replace(name.begin(), name.end(), '_', ' ');
+  return name;
+}
+
+std::string unit_of(std::string_view metric) {
+  if (metric.find("accuracy") != std::string_view::npos) return "%";
+  return metric.starts_with("seconds") ? "s" : "";
+}
+
+bool follows_accuracy(std::string_view metric) {
+  return metric.find("loss") == std::string_view::npos &&
+         metric.find("perplexity") == std::string_view::npos;
+}
+
+std::optional<Description> describe_number(const ArmResults& arm, const std::string& name) {
+  std::vector<double> values;
+  for (const RunResult& run : arm.runs) {
+    const auto value = run.number(name);
+    if (!value || !std::isfinite(*value)) return std::nullopt;
+    values.push_back(*value);
+  }
+  if (values.empty()) return std::nullopt;
+  return describe(values);
+}
+
+ArmRuns runs_of(const ArmResults& arm, const std::string& metric) {
+  ArmRuns runs{.name = arm.name, .values = {}};
+  for (const RunResult& run : arm.runs) {
+    runs.values.push_back(run.number(metric).value_or(std::nan("")));
+    if (run.seed) runs.seeds.push_back(*run.seed);
+  }
+  if (runs.seeds.size() != runs.values.size()) runs.seeds.clear();
+  return runs;
+}
+
+void compare(GroupAnalysis& analysis, const std::string& metric) {
+  const ResultGroup& group = *analysis.group;
+  std::vector<ArmRuns> others;
+  for (std::size_t i = 0; i < group.arms.size(); ++i) {
+    if (i != *group.baseline) others.push_back(runs_of(group.arms[i], metric));
+  }
+  analysis.comparison = compare_arms(runs_of(group.arms[*group.baseline], metric), others,
+                                     {.better = better_of(metric)});
+  std::size_t next = 0;
+  for (ArmAnalysis& arm : analysis.arms) {
+    if (!arm.is_baseline) arm.comparison = &analysis.comparison->arms[next++];
+  }
+}
+
+GroupAnalysis analyse_group(const ResultGroup& group, const std::string& metric) {
+  GroupAnalysis analysis{.group = &group};
+  for (std::size_t i = 0; i < group.arms.size(); ++i) {
+    ArmAnalysis arm{.arm = &group.arms[i]};
+    arm.values = runs_of(group.arms[i], metric).values;
+    arm.metric = describe(arm.values);
+    arm.companion = describe_number(group.arms[i], companion_of(metric));
+    arm.is_baseline = group.baseline == i;
+    analysis.arms.push_back(std::move(arm));
+    if (group.baseline != i) analysis.ranking.push_back(i);
+  }
+  const bool higher = better_of(metric) == Better::kHigher;
+  std::stable_sort(analysis.ranking.begin(), analysis.ranking.end(),
+                   [&](std::size_t a, std::size_t b) {
+                     const double first = analysis.arms[a].metric.mean;
+                     const double second = analysis.arms[b].metric.mean;
+                     return higher ? first > second : first < second;
+                   });
+  return analysis;
+}
+
+}  // namespace
+
+const ArmAnalysis* GroupAnalysis::baseline() const {
+  return group->baseline ? &arms[*group->baseline] : nullptr;
+}
+
+std::vector<const ArmAnalysis*> GroupAnalysis::leaders(std::size_t count) const {
+  std::vector<const ArmAnalysis*> chosen;
+  if (baseline() != nullptr) chosen.push_back(baseline());
+  for (std::size_t i = 0; i < std::min(count, ranking.size()); ++i) {
+    chosen.push_back(&arms[ranking[i]]);
+  }
+  return chosen;
+}
+
+Analysis analyse(const Results& results) {
+  Analysis analysis{
+      .results = &results,
+      .better = better_of(results.metric),
+      .metric_name = words_of(results.metric),
+      .curve_name = follows_accuracy(results.metric) ? "test accuracy (%)" : "test loss",
+      .unit = unit_of(results.metric)};
+  for (const ResultGroup& group : results.groups) {
+    analysis.groups.push_back(analyse_group(group, results.metric));
+    for (const ArmResults& arm : group.arms) analysis.runs += arm.runs.size();
+  }
+  // Comparisons are pointed to: they are made when the groups no longer move.
+  for (GroupAnalysis& group : analysis.groups) {
+    if (group.group->baseline) compare(group, results.metric);
+  }
+  return analysis;
+}
+
+double mean_number(const ArmResults& arm, std::string_view name) {
+  std::vector<double> values;
+  for (const RunResult& run : arm.runs) {
+    if (const auto value = run.number(name)) values.push_back(*value);
+  }
+  return mean_of(values);
+}
+
+double curve_value(const EpochResult& epoch, std::string_view metric) {
+  return follows_accuracy(metric) ? epoch.test_accuracy : epoch.test_loss;
+}
+
+}  // namespace impart

@@ -1,0 +1,58 @@
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "impart/study/comparison.h"
+#include "impart/study/describe.h"
+#include "impart/study/results.h"
+
+namespace impart {
+
+// What the sections of a report share: results, and the statistics of them, computed once.
+
+/// One arm and what is known about it.
+struct ArmAnalysis {
+  const ArmResults* arm = nullptr;
+  std::vector<double> values = {};  ///< of the metric, by run
+  Description metric = {};
+  std::optional<Description> companion = {};  ///< final where the metric is best, and vice versa
+  const ArmComparison* comparison = nullptr;  ///< to the baseline; null for the baseline itself
+  bool is_baseline = false;
+};
+
+struct GroupAnalysis {
+  const ResultGroup* group = nullptr;
+  std::optional<StudyComparison> comparison = {};  ///< absent without a baseline
+  std::vector<ArmAnalysis> arms = {};              ///< in the order of the group
+  std::vector<std::size_t> ranking = {};           ///< arms but the baseline, best mean first
+
+  const ArmAnalysis* baseline() const;
+  /// The baseline, if there is one, then the best `count` others.
+  std::vector<const ArmAnalysis*> leaders(std::size_t count) const;
+};
+
+/// Points into the results it was made of, which must outlive it.
+struct Analysis {
+  const Results* results = nullptr;
+  std::vector<GroupAnalysis> groups = {};
+  Better better = Better::kHigher;
+  std::string metric_name;  ///< "best accuracy"
+  std::string curve_name;   ///< "test accuracy"
+  std::string unit;         ///< of the metric: "%", "s", ""
+  std::size_t runs = 0;
+};
+
+/// Describes all arms and compares them with the baselines of their groups. Arms of one group are
+/// one family for Holm's correction.
+Analysis analyse(const Results& results);
+
+/// The mean of a number of the summaries; NaN if no run has it.
+double mean_number(const ArmResults& arm, std::string_view name);
+
+/// The value that the metric is the best or last of, at the end of an epoch: test accuracy, or test
+/// loss for losses and perplexities.
+double curve_value(const EpochResult& epoch, std::string_view metric);
+
+}  // namespace impart

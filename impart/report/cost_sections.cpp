@@ -1,0 +1,318 @@
+#include <algorithm>
+#include <cmath>
+#include <filesystem>
+
+#include <fmt/format.h>
+
+#include "impart/report/escape.h"
+#include "impart/report/numbers.h"
+#include "impart/report/plot.h"
+#include "impart/report/sections.h"
+#include "impart/study/result_groups.h"
+#include "impart/train/ledger_file.h"
+
+namespace impart {
+namespace {
+
+/// Ledgers of more bytes than that are read of one run per arm only.
+constexpr std::uintmax_t kMostLedgerBytes = 24 << 20;
+
+bool any_number(const GroupAnalysis& group, std::string_view name) {
+  return std::any_of(group.arms.begin(), group.arms.end(), [&](const ArmAnalysis& arm) {
+    const double value = mean_number(*arm.arm, name);
+    return std::isfinite(value) && value > 0;
+  });
+}
+
+// ---- time to target ----
+
+/// The target a study names, or 99 % of what the baseline (else the best arm) reaches in the mean.
+struct Target {
+  double value = 0;
+  bool chosen_here = false;
+};
+
+Target target_of(const Analysis& analysis, const GroupAnalysis& group) {
+  if (analysis.results->target) return {*analysis.results->target, false};
+  const ArmAnalysis& reference =
+      group.baseline() != nullptr ? *group.baseline() : group.arms[group.ranking.front()];
+  const double share = analysis.better == Better::kHigher ? 0.99 : 1.01;
+  return {std::floor(reference.metric.mean * share * 10) / 10, true};
+}
+
+Cell times_cell(const ArmAnalysis& arm, const Analysis& analysis, double target,
+                double EpochResult::*position, Cell (*cell)(double)) {
+  std::vector<std::optional<double>> times;
+  for (const RunResult& run : arm.arm->runs) {
+    std::vector<double> positions;
+    std::vector<double> values;
+    for (const EpochResult& epoch : run.epochs) {
+      if (!std::isfinite(epoch.*position)) return missing_cell();
+      const double shift = position == &EpochResult::epoch ? 1 : 0;  // after so many epochs
+      positions.push_back(epoch.*position + shift);
+      values.push_back(curve_value(epoch, analysis.results->metric));
+    }
+    times.push_back(first_reached(positions, values, target, analysis.better));
+  }
+  const TargetTimes summary = summarise_times(times);
+  return summary.median ? cell(*summary.median) : missing_cell();
+}
+
+Table target_table(const Analysis& analysis, const GroupAnalysis& group, const Target& target) {
+  Table table{.caption = fmt::format(
+                  "{}until {} is {} for the first time{}", caption_start(analysis, group),
+                  analysis.curve_name, number_text(target.value),
+                  target.chosen_here ? " (99 % of the baseline's mean result)" : "")};
+  table.columns = {{"setting", false},
+                   {"reached", true, "runs that got there"},
+                   {"epochs", true, "median over all runs"},
+                   {"steps", true, "median over all runs"},
+                   {"time", true, "median over all runs"}};
+  for (const ArmAnalysis* arm : group.leaders(group.arms.size())) {
+    std::size_t reached = 0;
+    for (const RunResult& run : arm->arm->runs) {
+      reached += std::any_of(run.epochs.begin(), run.epochs.end(), [&](const EpochResult& epoch) {
+        const double value = curve_value(epoch, analysis.results->metric);
+        return analysis.better == Better::kHigher ? value >= target.value : value <= target.value;
+      });
+    }
+    table.rows.push_back(
+        {text_cell(arm->arm->name),
+         {.text = fmt::format("{} of {}", reached, arm->arm->runs.size()),
+          .value = static_cast<double>(reached)},
+         times_cell(*arm, analysis, target.value, &EpochResult::epoch, count_cell),
+         times_cell(*arm, analysis, target.value, &EpochResult::step, count_cell),
+         times_cell(*arm, analysis, target.value, &EpochResult::seconds, seconds_cell)});
+  }
+  table.collapsed = table.rows.size() > 40;
+  return table;
+}
+
+// ---- overheads ----
+
+double repartitions_of(const ArmResults& arm) {
+  double count = 0;
+  for (const RunResult& run : arm.runs) {
+    for (const EpochResult& epoch : run.epochs) count += epoch.repartitioned;
+  }
+  return count / static_cast<double>(arm.runs.size());
+}
+
+Table overhead_table(const Analysis& analysis, const GroupAnalysis& group) {
+  Table table{.caption = caption_start(analysis, group) +
+                         "what tracking and deciding cost, mean "
+                         "over runs"};
+  table.columns = {{"setting", false},
+                   {"tracking per epoch", true, "collecting signals"},
+                   {"share", true, "tracking, of the run's time"},
+                   {"repartitionings", true, "and exchanges after the warm-up, per run"},
+                   {"per repartitioning", true, "deciding who owns what"},
+                   {"moving examples", true, "per run, as far as training waited for it"},
+                   {"importance pass", true, "per run: extra forward passes"},
+                   {"evaluation", true, "per run"},
+                   {"run", true, "all of it"}};
+  for (const ArmAnalysis* arm : group.leaders(group.arms.size())) {
+    const ArmResults& results = *arm->arm;
+    const auto seconds = [&](const char* name) { return mean_number(results, name); };
+    const double tracking = seconds("seconds_tracking");
+    const double total = seconds("seconds_total");
+    const double repartitions = repartitions_of(results);
+    table.rows.push_back(
+        {text_cell(results.name),
+         seconds_cell(tracking / seconds("epochs")),
+         {.text = std::isfinite(tracking / total) ? fmt::format("{:.2f} %", 100 * tracking / total)
+                                                  : "–",
+          .value = tracking / total},
+         count_cell(repartitions),
+         repartitions > 0 ? seconds_cell(seconds("seconds_partition") / repartitions)
+                          : missing_cell(),
+         seconds_cell(seconds("seconds_exchange")),
+         seconds_cell(seconds("seconds_importance_pass")),
+         seconds_cell(seconds("seconds_eval")),
+         seconds_cell(total)});
+  }
+  table.collapsed = table.rows.size() > 40;
+  return table;
+}
+
+// ---- I/O and where the time went ----
+
+Table io_table(const Analysis& analysis, const GroupAnalysis& group) {
+  Table table{.caption = caption_start(analysis, group) +
+                         "bytes and messages per run, mean over "
+                         "runs"};
+  table.columns = {
+      {"setting", false},   {"from disk"},
+      {"over the network"}, {"messages"},
+      {"examples moved"},   {"peak stored", true, "most examples that one worker held"}};
+  for (const ArmAnalysis* arm : group.leaders(group.arms.size())) {
+    const auto mean = [&](const char* name) { return mean_number(*arm->arm, name); };
+    table.rows.push_back({text_cell(arm->arm->name), bytes_cell(mean("bytes_disk")),
+                          bytes_cell(mean("bytes_network")), count_cell(mean("messages")),
+                          count_cell(mean("examples_moved")),
+                          count_cell(mean("peak_stored_examples"))});
+  }
+  table.collapsed = table.rows.size() > 40;
+  return table;
+}
+
+struct Phase {
+  const char* name;
+  double PhaseSeconds::*seconds;
+};
+constexpr Phase kPhases[] = {
+    {"forward", &PhaseSeconds::forward},
+    {"backward", &PhaseSeconds::backward},
+    {"weight exchange", &PhaseSeconds::weight_exchange},
+    {"weight update", &PhaseSeconds::weight_update},
+    {"data wait", &PhaseSeconds::data_wait},
+    {"exchange", &PhaseSeconds::exchange},
+    {"importance pass", &PhaseSeconds::importance_pass},
+    {"partition", &PhaseSeconds::partition},
+    {"tracking", &PhaseSeconds::tracking},
+    {"evaluation", &PhaseSeconds::evaluation},
+    {"checkpoint", &PhaseSeconds::checkpoint},
+};
+
+/// Where the time of an arm went: seconds per run, mean over runs and processes.
+struct Breakdown {
+  const ArmAnalysis* arm = nullptr;
+  std::vector<double> seconds = std::vector<double>(std::size(kPhases));
+  std::size_t runs = 0;
+  std::string trouble = {};
+};
+
+std::string ledger_path(const RunResult& run) {
+  return run.folder + "/ledger.jsonl";
+}
+
+void add_ledger(const RunResult& run, Breakdown& breakdown) {
+  if (!std::filesystem::exists(ledger_path(run))) return;
+  for (const LedgerEpoch& epoch : read_ledger(ledger_path(run))) {
+    const auto processes = static_cast<double>(epoch.processes.size());
+    for (const ProcessCost& process : epoch.processes) {
+      for (std::size_t i = 0; i < std::size(kPhases); ++i) {
+        breakdown.seconds[i] += process.seconds.*kPhases[i].seconds / processes;
+      }
+    }
+  }
+  ++breakdown.runs;
+}
+
+std::vector<Breakdown> read_breakdowns(const std::vector<const ArmAnalysis*>& arms) {
+  std::uintmax_t bytes = 0;
+  for (const ArmAnalysis* arm : arms) {
+    for (const RunResult& run : arm->arm->runs) {
+      std::error_code missing;
+      const auto size = std::filesystem::file_size(ledger_path(run), missing);
+      if (!missing) bytes += size;
+    }
+  }
+  std::vector<Breakdown> breakdowns(arms.size());
+  for_each_in_parallel(arms.size(), [&](std::size_t i) {
+    breakdowns[i].arm = arms[i];
+    const auto& runs = arms[i]->arm->runs;
+    const std::size_t count = bytes > kMostLedgerBytes ? 1 : runs.size();
+    try {
+      for (std::size_t k = 0; k < count; ++k) add_ledger(runs[k], breakdowns[i]);
+    } catch (const std::exception& error) {
+      breakdowns[i].trouble = error.what();
+      breakdowns[i].runs = 0;
+    }
+  });
+  return breakdowns;
+}
+
+Table time_table(const std::string& start, const std::vector<Breakdown>& breakdowns) {
+  Table table{.caption = start + "where the time went: per run, mean over processes and runs"};
+  table.columns = {{"setting", false}};
+  for (const Phase& phase : kPhases) table.columns.push_back({phase.name});
+  for (const Breakdown& one : breakdowns) {
+    if (!one.trouble.empty()) table.notes.push_back("Left out: " + one.trouble);
+    if (one.runs == 0) continue;
+    table.rows.push_back({text_cell(one.arm->arm->name)});
+    for (const double seconds : one.seconds) {
+      table.rows.back().push_back(seconds_cell(seconds / static_cast<double>(one.runs)));
+    }
+  }
+  return table;
+}
+
+Figure time_figure(const Analysis& analysis, const GroupAnalysis& group,
+                   const std::vector<Breakdown>& breakdowns) {
+  std::vector<std::vector<double>> rows;
+  std::string tics;
+  for (const Breakdown& one : breakdowns) {
+    if (one.runs == 0) continue;
+    const auto y = static_cast<double>(rows.size());
+    tics += (rows.empty() ? "" : ", ") + tic_label(one.arm->arm->name, -y, 24);
+    rows.push_back({-y});
+    double sum = 0;
+    for (const double seconds : one.seconds) {
+      rows.back().push_back(sum);
+      sum += seconds / static_cast<double>(one.runs);
+    }
+    rows.back().push_back(sum);
+  }
+  std::string plots;
+  for (std::size_t i = 0; i < std::size(kPhases); ++i) {
+    plots += fmt::format(
+        "{}$time using {}:1:{}:{}:($1-0.35):($1+0.35) with boxxyerror fc rgb '{}' title '{}'",
+        i == 0 ? "" : ", ", i + 2, i + 2, i + 3, series_colour(i), kPhases[i].name);
+  }
+  Figure figure{.name = "time" + name_end(analysis, group),
+                .caption = caption_start(analysis, group) + "seconds of a run by phase.",
+                .height = 170 + 34 * static_cast<int>(rows.size())};
+  figure.script = figure_start() + data_block("time", rows) +
+                  "set style fill solid 0.9 noborder\nunset grid\nset grid xtics lt 1 lc rgb "
+                  "'#9aa0a6' lw 0.4\nset xlabel 'seconds'\nset xrange [0:*]\n" +
+                  fmt::format("set bmargin at screen {}\n", 145.0 / figure.height) +
+                  fmt::format("set ytics ({})\nset yrange [{}:0.6]\nplot {}\n", tics,
+                              0.4 - static_cast<double>(rows.size()), plots);
+  return figure;
+}
+
+}  // namespace
+
+std::vector<Block> time_to_target(const Analysis& analysis, const SectionSpec&) {
+  std::vector<Block> blocks;
+  for (const GroupAnalysis& group : analysis.groups) {
+    const bool has_curves =
+        std::any_of(group.arms.begin(), group.arms.end(),
+                    [](const ArmAnalysis& arm) { return !arm.arm->runs.front().epochs.empty(); });
+    if (!has_curves) continue;
+    blocks.emplace_back(target_table(analysis, group, target_of(analysis, group)));
+  }
+  if (!blocks.empty()) {
+    blocks.emplace_back(
+        Paragraph{"Medians count runs that did not get there as infinitely late; – "
+                  "means that half of the runs or more did not.",
+                  true});
+  }
+  return blocks;
+}
+
+std::vector<Block> count_overheads(const Analysis& analysis, const SectionSpec&) {
+  std::vector<Block> blocks;
+  for (const GroupAnalysis& group : analysis.groups) {
+    if (any_number(group, "seconds_total")) blocks.emplace_back(overhead_table(analysis, group));
+  }
+  return blocks;
+}
+
+std::vector<Block> count_io(const Analysis& analysis, const SectionSpec& spec) {
+  std::vector<Block> blocks;
+  for (const GroupAnalysis& group : analysis.groups) {
+    const bool has_io = any_number(group, "bytes_disk") || any_number(group, "bytes_network") ||
+                        any_number(group, "examples_moved");
+    if (has_io) blocks.emplace_back(io_table(analysis, group));
+    const auto breakdowns = read_breakdowns(group.leaders(spec.top));
+    Table times = time_table(caption_start(analysis, group), breakdowns);
+    if (times.rows.empty()) continue;
+    blocks.emplace_back(time_figure(analysis, group, breakdowns));
+    blocks.emplace_back(std::move(times));
+  }
+  return blocks;
+}
+
+}  // namespace impart

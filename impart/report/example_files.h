@@ -1,0 +1,34 @@
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "impart/report/analysis.h"
+
+namespace impart {
+
+// What a run wrote about single examples: importance.csv, history.npy, partitions/.
+
+/// Columns of a run's importance.csv by the names of their notions.
+using NotionColumns = std::map<std::string, std::vector<double>, std::less<>>;
+
+/// The names in the header of importance.csv that are notions; none if there is no such file.
+std::vector<std::string> recorded_notions(const std::string& run_folder);
+
+/// DataError if a column is missing or broken.
+NotionColumns read_notions(const std::string& run_folder, const std::vector<std::string>& names);
+
+/// history.npy for up to `most` examples, evenly spaced: the losses of each epoch. Empty if there
+/// is no such file; DataError if it is not what it should be.
+std::vector<std::vector<double>> read_history(const std::string& run_folder, std::size_t most);
+
+/// The saved partitions of a run, by epoch, as paths.
+std::map<std::uint32_t, std::string> saved_partitions(const std::string& run_folder);
+
+/// Every k-th of `count` examples so that at most `most` remain: the same for every report.
+std::vector<std::size_t> evenly_spaced(std::size_t count, std::size_t most);
+
+}  // namespace impart

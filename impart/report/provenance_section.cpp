@@ -1,0 +1,109 @@
+#include <algorithm>
+#include <filesystem>
+#include <map>
+#include <set>
+
+#include <fmt/format.h>
+
+#include "impart/core/file.h"
+#include "impart/report/numbers.h"
+#include "impart/report/sections.h"
+
+namespace impart {
+namespace {
+
+/// A path as one word of a shell command.
+std::string quoted(const std::string& path) {
+  const bool plain = path.find_first_not_of(
+                         "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
+                         "0123456789_./-+=@%:,") == std::string::npos;
+  if (plain) return path;
+  std::string word = "'";
+  for (const char c : path) word += c == '\'' ? std::string("'\\''") : std::string(1, c);
+  return word + "'";
+}
+
+Table settings_table(const GroupAnalysis& group, const std::string& start) {
+  Table table{.caption = start + "what differs between settings",
+              .columns = {{"setting", false}},
+              .collapsed = true,
+              .in_latex = false};
+  std::vector<std::string> keys;
+  for (const ArmAnalysis& arm : group.arms) {
+    for (const auto& [key, value] : arm.arm->settings) {
+      if (std::find(keys.begin(), keys.end(), key) == keys.end()) keys.push_back(key);
+    }
+  }
+  for (const std::string& key : keys) table.columns.push_back({key, false});
+  for (const ArmAnalysis& arm : group.arms) {
+    table.rows.push_back({text_cell(arm.arm->name)});
+    for (const std::string& key : keys) {
+      table.rows.back().push_back(text_cell(std::string(setting(arm.arm->settings, key))));
+    }
+  }
+  return table;
+}
+
+Table runs_table(const GroupAnalysis& group, const Analysis& analysis, const std::string& start) {
+  Table table{.caption = start + "runs, and the commands that repeat them",
+              .collapsed = true,
+              .in_latex = false};
+  table.columns = {
+      {"setting", false}, {"seed"}, {analysis.metric_name}, {"config", false}, {"command", false}};
+  for (const ArmAnalysis& arm : group.arms) {
+    for (const RunResult& run : arm.arm->runs) {
+      table.rows.push_back(
+          {text_cell(arm.arm->name),
+           run.seed ? text_cell(fmt::format("{}", *run.seed)) : missing_cell(),
+           number_cell(run.number(analysis.results->metric).value_or(0)),
+           text_cell(run.config_hash),
+           text_cell(run.config.empty() ? run.folder
+                                        : fmt::format("impart train {} output=AGAIN",
+                                                      quoted(run.folder + "/config.yaml")))});
+    }
+  }
+  return table;
+}
+
+}  // namespace
+
+std::vector<Block> list_skipped_runs(const Analysis& analysis, const SectionSpec&) {
+  const auto& skipped = analysis.results->skipped;
+  if (skipped.empty()) return {};
+  Table table{.caption = fmt::format(
+                  "{} that no number was taken from",
+                  skipped.size() == 1 ? "1 run" : fmt::format("{} runs", skipped.size())),
+              .columns = {{"run", false}, {"reason", false}},
+              .in_latex = false};
+  for (const SkippedRun& run : skipped) {
+    table.rows.push_back({text_cell(run.folder), text_cell(run.reason)});
+  }
+  table.collapsed = table.rows.size() > 20;
+  return {std::move(table)};
+}
+
+std::vector<Block> list_provenance(const Analysis& analysis, const SectionSpec&) {
+  std::vector<Block> blocks;
+  for (const GroupAnalysis& group : analysis.groups) {
+    const std::string start = caption_start(analysis, group);
+    const ArmAnalysis& first = group.baseline() != nullptr ? *group.baseline() : group.arms.front();
+    const RunResult& run = first.arm->runs.front();
+    if (!run.config.empty()) {
+      blocks.emplace_back(Verbatim{
+          fmt::format("{}complete configuration of {}; the others differ in the keys below, in "
+                      "seed, name and output",
+                      start, first.arm->name),
+          run.config});
+    }
+    if (group.arms.size() > 1) blocks.emplace_back(settings_table(group, start));
+    blocks.emplace_back(runs_table(group, analysis, start));
+    const std::string environment = run.folder + "/env.json";
+    if (std::filesystem::is_regular_file(environment)) {
+      blocks.emplace_back(Verbatim{fmt::format("{}what {} ran on", start, first.arm->name),
+                                   std::string(InputFile(environment).text())});
+    }
+  }
+  return blocks;
+}
+
+}  // namespace impart

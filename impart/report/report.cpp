@@ -1,0 +1,116 @@
+#include "impart/report/report.h"
+
+#include <filesystem>
+#include <set>
+
+#include <fmt/format.h>
+
+#include "impart/core/error.h"
+#include "impart/core/file.h"
+#include "impart/report/gnuplot.h"
+#include "impart/report/render.h"
+
+namespace impart {
+namespace {
+
+namespace fs = std::filesystem;
+
+std::string count_of(std::size_t count, const char* thing) {
+  return fmt::format("{} {}{}", count, thing, count == 1 ? "" : "s");
+}
+
+std::string subtitle_of(const Analysis& analysis) {
+  std::size_t arms = 0;
+  for (const GroupAnalysis& group : analysis.groups) arms += group.arms.size();
+  std::string text = fmt::format("{} of {}, judged by {}", count_of(analysis.runs, "run"),
+                                 count_of(arms, "setting"), analysis.metric_name);
+  if (!analysis.results->skipped.empty()) {
+    text += fmt::format("; {} left out", count_of(analysis.results->skipped.size(), "run"));
+  }
+  return text;
+}
+
+/// Two arms may have the same slug.
+void make_names_unique(const std::vector<Figure*>& figures) {
+  std::set<std::string> used;
+  for (Figure* figure : figures) {
+    const std::string base = figure->name;
+    for (int number = 2; !used.insert(figure->name).second; ++number) {
+      figure->name = fmt::format("{}-{}", base, number);
+    }
+  }
+}
+
+std::vector<Figure*> figures_in(Document& document) {
+  std::vector<Figure*> figures;
+  for (Section& section : document.sections) {
+    for (Block& block : section.blocks) {
+      if (auto* figure = std::get_if<Figure>(&block)) figures.push_back(figure);
+    }
+  }
+  return figures;
+}
+
+bool is_missing(const Block& block) {
+  const auto* figure = std::get_if<Figure>(&block);
+  return figure != nullptr && figure->svg.empty();
+}
+
+void write_file(const std::string& path, std::string_view text) {
+  OutputFile file(path);
+  file.write(text);
+  file.commit();
+}
+
+void make_folder(const std::string& path) {
+  std::error_code failure;
+  fs::create_directories(path, failure);
+  if (failure) throw IoError(fmt::format("{}: cannot create: {}", path, failure.message()));
+}
+
+/// Pictures of an earlier report that this one does not have would look like its own.
+void remove_old_figures(const std::string& folder) {
+  for (const auto& entry : fs::directory_iterator(folder)) {
+    if (entry.path().extension() == ".svg") fs::remove(entry.path());
+  }
+}
+
+}  // namespace
+
+Document make_report(const Analysis& analysis, const ReportSpec& spec) {
+  Document document{.title = analysis.results->name.empty() ? "Results" : analysis.results->name,
+                    .subtitle = subtitle_of(analysis)};
+  write_verdicts(analysis, document);
+  for (const auto& section : kSections) {
+    std::vector<Block> blocks = section.function(analysis, spec.sections);
+    if (blocks.empty()) continue;
+    document.sections.push_back(
+        {std::string(section.name), std::string(section.summary), std::move(blocks)});
+  }
+  std::vector<Figure*> figures = figures_in(document);
+  make_names_unique(figures);
+  const std::string trouble = spec.figures ? draw_figures(figures) : "";
+  for (Section& section : document.sections) std::erase_if(section.blocks, is_missing);
+  std::erase_if(document.sections, [](const Section& section) { return section.blocks.empty(); });
+  if (!trouble.empty()) document.subtitle += ". " + trouble;
+  return document;
+}
+
+void write_report(const Analysis& analysis, const Document& document, const ReportSpec& spec) {
+  make_folder(spec.folder + "/figures");
+  remove_old_figures(spec.folder + "/figures");
+  for (const Section& section : document.sections) {
+    for (const Block& block : section.blocks) {
+      const auto* figure = std::get_if<Figure>(&block);
+      if (figure == nullptr) continue;
+      write_file(fmt::format("{}/figures/{}.svg", spec.folder, figure->name),
+                 standalone_svg(figure->svg));
+    }
+  }
+  write_file(spec.folder + "/tables.csv", render_csv(analysis));
+  write_file(spec.folder + "/tables.tex", render_latex(document));
+  write_file(spec.folder + "/report.md", render_markdown(document));
+  write_file(spec.folder + "/report.html", render_html(document));
+}
+
+}  // namespace impart

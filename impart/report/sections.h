@@ -1,0 +1,50 @@
+#pragma once
+
+#include <cstddef>
+#include <vector>
+
+#include "impart/core/named_table.h"
+#include "impart/report/analysis.h"
+#include "impart/report/document.h"
+
+namespace impart {
+
+struct SectionSpec {
+  std::size_t top = 8;  ///< arms besides the baseline in pictures that cannot show all
+};
+
+/// One part of a report. No blocks: there is nothing to say, and the report leaves it out.
+using MakeSection = std::vector<Block>(const Analysis& analysis, const SectionSpec& spec);
+
+MakeSection compare_results, cross_warmup_and_interval, draw_box_plots, draw_learning_curves,
+    time_to_target, list_search, count_overheads, count_io, map_data, show_worker_histograms,
+    correlate_notions, list_skipped_runs, list_provenance;
+
+/// The sections in the order of the report: id, title, function. A new one is a function and a row.
+inline constexpr Entry<MakeSection> kSections[] = {
+    {"results", "Results", compare_results},
+    {"tables", "Warm-up × interval", cross_warmup_and_interval},
+    {"box-plots", "Best settings", draw_box_plots},
+    {"curves", "Learning curves", draw_learning_curves},
+    {"target", "Time to target", time_to_target},
+    {"search", "Search", list_search},
+    {"overheads", "Overheads", count_overheads},
+    {"io", "I/O and time", count_io},
+    {"data-map", "Data map", map_data},
+    {"workers", "Importance of the workers' parts", show_worker_histograms},
+    {"notions", "Rank correlation", correlate_notions},
+    {"skipped", "Runs left out", list_skipped_runs},
+    {"provenance", "Configuration and commands", list_provenance},
+};
+static_assert(names_are_unique(kSections));
+
+/// The verdict over all groups in one sentence, and group by group.
+void write_verdicts(const Analysis& analysis, Document& document);
+
+/// A group's name in front of a caption: "cifar10 resnet18: "; "" if there is only one group.
+std::string caption_start(const Analysis& analysis, const GroupAnalysis& group);
+
+/// "-cifar10-resnet18" for names of files; "" if there is only one group.
+std::string name_end(const Analysis& analysis, const GroupAnalysis& group);
+
+}  // namespace impart

@@ -1,0 +1,133 @@
+"""Makes run directories, studies and published CSV files for the tests of reports."""
+
+import json
+import pathlib
+import random
+
+CONFIG = """name: {name}
+seed: {seed}
+epochs: {epochs}
+data:
+  name: shapes
+model:
+  name: small-cnn
+importance:
+  notion: loss-variance
+partition:
+  heuristic: {heuristic}
+  warmup: {warmup}
+  interval: {interval}
+exchange:
+  strategy: none
+output: {folder}
+"""
+
+
+def make_run(folder, seed, heuristic="stripes", warmup=3, interval=3, epochs=20, level=80.0,
+             name="run", examples=0):
+    """A finished run whose accuracy depends on the seed and a little on chance. Returns its best."""
+    folder = pathlib.Path(folder)
+    folder.mkdir(parents=True)
+    chance = random.Random(f"{heuristic} {warmup} {interval} {seed}")
+    shared = random.Random(seed).gauss(0, 0.5)
+    curve = [round(level * (1 - 0.7 * 0.8 ** epoch) + shared + chance.gauss(0, 0.2), 2)
+             for epoch in range(epochs)]
+    lines = [json.dumps({"epoch": epoch, "step": 50 * (epoch + 1), "learning_rate": 0.1,
+                         "train_loss": 1.0, "train_accuracy": value, "test_loss": 2 - value / 100,
+                         "test_accuracy": value, "non_finite": 0,
+                         "placement": {"event": "random" if epoch < warmup else "heuristic",
+                                       "moved": 10, "messages": 2, "imbalance_cv": 0.1,
+                                       "imbalance_ks": 0.1, "class_skew": 0.1},
+                         "seconds_train": 0.9, "seconds": 1.0})
+             for epoch, value in enumerate(curve)]
+    (folder / "metrics.jsonl").write_text("\n".join(lines) + "\n")
+    best = max(curve)
+    summary = {"best_accuracy": best, "final_accuracy": curve[-1], "best_epoch": curve.index(best),
+               "epochs": epochs, "examples": 1000, "workers": 4, "processes": 1, "seed": seed,
+               "seconds_total": 1.2 * epochs, "seconds_train": 0.9 * epochs,
+               "seconds_tracking": 0.01 * epochs, "seconds_partition": 0.02, "seconds_exchange": 0,
+               "seconds_importance_pass": 0, "seconds_eval": 1, "examples_moved": 10 * epochs,
+               "bytes_disk": 1 << 20, "bytes_network": 3 << 20, "messages": 2 * epochs,
+               "peak_stored_examples": 250, "weights_sha256": "0" * 64,
+               "config_hash": f"{seed:08x}{abs(hash((heuristic, warmup, interval))) % 2**32:08x}"}
+    (folder / "summary.json").write_text(json.dumps(summary))
+    (folder / "config.yaml").write_text(CONFIG.format(
+        name=json.dumps(name), seed=seed, epochs=epochs, heuristic=heuristic, warmup=warmup,
+        interval=interval, folder=json.dumps(str(folder))))
+    (folder / "env.json").write_text('{"commit": "unknown"}')
+    (folder / "DONE").write_text("")
+    if examples:
+        add_examples(folder, examples, chance)
+    return best
+
+
+def add_examples(folder, count, chance):
+    """importance.csv with what a data map needs, partitions, and a ledger."""
+    rows = ["id,visits,loss-variance,confidence,variability,correctness"]
+    for example in range(count):
+        hard = chance.random()
+        rows.append(f"{example},5,{hard ** 2},{hard},{0.5 * hard * (1 - hard)},{round(hard, 1)}")
+    (folder / "importance.csv").write_text("\n".join(rows) + "\n")
+    (folder / "partitions").mkdir()
+    for epoch in [0, 3]:
+        (folder / f"partitions/epoch-{epoch:04}.csv").write_text(
+            "id,worker\n" + "".join(f"{i},{(i * 7 + epoch) % 4}\n" for i in range(count)))
+    storage = ["bytes_source", "bytes_local", "bytes_written", "bytes_sent", "bytes_received",
+               "flows_sent", "flows_received", "messages_sent", "messages_received",
+               "examples_sent", "examples_received", "peak_stored", "cache_hits", "cache_misses"]
+    phases = ["forward", "backward", "weight_exchange", "weight_update", "data_wait", "exchange",
+              "importance_pass", "partition", "tracking", "evaluation", "checkpoint"]
+    lines = [json.dumps({"epoch": epoch,
+                         "workers": [{"worker": w, **{name: 1 for name in storage}} for w in range(4)],
+                         "processes": [{"rank": 0, "bytes_sent": 0, "messages_sent": 0,
+                                        "seconds": {name: 0.5 for name in phases}}],
+                         "skipped": 0}) for epoch in range(5)]
+    (folder / "ledger.jsonl").write_text("\n".join(lines) + "\n")
+
+
+def make_study(folder, arms, seeds, baseline="vanilla", metric="best_accuracy", **more):
+    """A study directory. `arms`: name -> dict of settings for make_run."""
+    folder = pathlib.Path(folder)
+    runs = []
+    for number, (name, settings) in enumerate(arms.items()):
+        for seed in seeds:
+            where = f"runs/arm-{number}/{seed}"
+            make_run(folder / where, seed, name=name, **settings, **more)
+            written = json.loads((folder / where / "summary.json").read_text())["config_hash"]
+            runs.append({"arm": name, "seed": seed, "folder": where, "config_hash": written,
+                         "purpose": "grid"})
+    study = {"format": 1, "name": folder.name, "baseline": baseline, "metric": metric,
+             "target": None, "seeds": list(seeds), "confirmation_seeds": [],
+             "arms": [{"name": name, "settings": {f"partition.{key}": str(value)
+                                                  for key, value in settings.items()
+                                                  if key in ("heuristic", "warmup", "interval")}}
+                      for name, settings in arms.items()], "runs": runs}
+    (folder / "study.json").write_text(json.dumps(study))
+    return study
+
+
+def make_published(folder, warmups=(10, 20), intervals=(1, 5, 30), runs=10, epochs=12):
+    """CSV files in the layout of the DAIS 2023 paper; blocks get worse with the interval."""
+    folder = pathlib.Path(folder)
+    header = ["id", *[f"epoch_{i + 1}" for i in range(epochs)], "best_accuracy", "best_epoch",
+              "warmup_epochs", "interval_epochs", "measure", "heuristic", "model", "dataset"]
+
+    def write(path, level, warmup, interval, heuristic, measure="variance"):
+        chance = random.Random(str(path))
+        lines = [",".join(header)]
+        for run in range(runs):
+            curve = [round(level - 20 * 0.6 ** epoch + chance.gauss(0, 0.3), 2)
+                     for epoch in range(epochs)]
+            best = max(curve)
+            lines.append(",".join(map(str, [f"r{run}", *curve, best, curve.index(best) + 1, warmup,
+                                            interval, measure, heuristic, "resnet18", "cifar10"])))
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text("\n".join(lines) + "\n")
+
+    write(folder / "Baselines/c10-vanilla-resnet18.csv", 83, 100, 98, "none")
+    for warmup in warmups:
+        for interval in intervals:
+            write(folder / f"CIFAR10-ResNet18-Stripes-Variance/W{warmup}-INT{interval}.csv", 83,
+                  warmup, interval, "roundrobin")
+            write(folder / f"CIFAR10-ResNet18-Blocks-Variance/W{warmup}-INT{interval}.csv",
+                  83 - 0.05 * interval, warmup, interval, "steps")

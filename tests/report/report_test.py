@@ -1,0 +1,230 @@
+#!/usr/bin/env python3
+"""Runs `impart report` as a user would: python3 report_test.py path/to/impart"""
+
+import csv
+import json
+import os
+import pathlib
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+import time
+import unittest
+import xml.etree.ElementTree
+
+sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+import made_runs
+
+IMPART = os.path.abspath(sys.argv.pop(1)) if len(sys.argv) > 1 else shutil.which("impart")
+ARMS = {"vanilla": {"heuristic": "random", "interval": 1},
+        "stripes": {"heuristic": "stripes", "level": 80.1},
+        "blocks": {"heuristic": "blocks", "level": 77.0}}
+
+
+class ReportTest(unittest.TestCase):
+    def setUp(self):
+        self.folder = pathlib.Path(tempfile.mkdtemp(prefix="impart-test-"))
+        self.addCleanup(shutil.rmtree, self.folder)
+
+    def impart(self, *args, **more):
+        return subprocess.run([IMPART, "report", *map(str, args)], cwd=self.folder, text=True,
+                              capture_output=True, check=False, **more)
+
+    def succeed(self, *args, **more):
+        done = self.impart(*args, **more)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        return done.stdout
+
+    def read(self, name):
+        return (self.folder / name).read_text()
+
+    def rows(self, name):
+        with open(self.folder / name, newline="") as file:
+            return {row["setting"]: row for row in csv.DictReader(file)}
+
+
+class StudyTest(ReportTest):
+    def test_a_study_becomes_a_report(self):
+        made_runs.make_study(self.folder / "study", ARMS, range(1, 9), examples=200)
+        out = self.succeed("study")
+        self.assertIn("Of 2 settings none is better than vanilla after correction; 1 is worse: blocks",
+                      out)
+        self.assertIn("report: study/report/report.html", out)
+        rows = self.rows("study/report/tables.csv")
+        self.assertEqual([row["claim"] for row in rows.values()], ["baseline", "unclear", "worse"])
+        self.assertIn(rows["blocks"]["test"], ["sign-flip test", "paired t-test"])
+        html = self.read("study/report/report.html")
+        for section in ["results", "box-plots", "curves", "target", "overheads", "io", "data-map",
+                        "workers", "notions", "provenance"]:
+            self.assertIn(f'<section id="{section}">', html)
+        self.assertNotIn('<section id="skipped">', html)
+        self.assertIn("heuristic: random", html)
+        self.assertIn("impart train study/runs/arm-0/1/config.yaml", html)
+        self.assertIn("booktabs", self.read("study/report/tables.tex"))
+        self.assertIn("## Results", self.read("study/report/report.md"))
+
+    @unittest.skipUnless(shutil.which("gnuplot"), "gnuplot is not installed")
+    def test_figures_are_svg_that_follows_the_colour_scheme(self):
+        made_runs.make_study(self.folder / "study", ARMS, range(1, 6), examples=200)
+        self.succeed("study")
+        figures = sorted(path.name for path in (self.folder / "study/report/figures").iterdir())
+        for name in ["box-plot.svg", "curves.svg", "time.svg", "data-map-stripes.svg",
+                     "workers-stripes.svg"]:
+            self.assertIn(name, figures)
+        for name in figures:
+            text = self.read(f"study/report/figures/{name}")
+            xml.etree.ElementTree.fromstring(text)
+            self.assertIn("prefers-color-scheme:dark", text)
+            self.assertNotIn("black", text)
+            self.assertNotIn("gnuplot_plot", text)
+
+    def test_without_gnuplot_there_are_tables_and_a_word_about_it(self):
+        made_runs.make_study(self.folder / "study", ARMS, [1, 2, 3])
+        self.succeed("study", env={"PATH": "/nonexistent"})
+        html = self.read("study/report/report.html")
+        self.assertIn("gnuplot is not installed", html)
+        self.assertNotIn("<svg", html)
+        self.assertIn("<table>", html)
+
+    def test_search_runs_stand_apart_from_those_that_confirm(self):
+        study = made_runs.make_study(self.folder / "study", ARMS, range(1, 7))
+        for run in study["runs"]:
+            run["purpose"] = "search" if run["seed"] <= 3 else "confirm"
+        (self.folder / "study/study.json").write_text(json.dumps(study))
+        self.succeed("study")
+        self.assertEqual({row["n"] for row in self.rows("study/report/tables.csv").values()}, {"3"})
+        self.assertIn("The winner was chosen on these runs", self.read("study/report/report.html"))
+
+    def test_another_metric_baseline_and_target(self):
+        made_runs.make_study(self.folder / "study", ARMS, range(1, 5))
+        out = self.succeed("study", "--metric", "final_accuracy", "--baseline", "stripes",
+                           "--target", 70, "-o", "elsewhere")
+        self.assertIn("than stripes", out)
+        self.assertIn("70.000 for the first time", self.read("elsewhere/report.html"))
+        self.assertEqual(self.rows("elsewhere/tables.csv")["stripes"]["claim"], "baseline")
+
+
+class LooseRunsTest(ReportTest):
+    def test_runs_are_gathered_by_the_settings_that_differ(self):
+        for seed in [1, 2, 3]:
+            made_runs.make_run(self.folder / f"runs/v{seed}", seed, "random", 0, 1)
+            for interval in [5, 30]:
+                made_runs.make_run(self.folder / f"runs/s{interval}-{seed}", seed, "stripes", 3,
+                                   interval)
+        self.succeed("runs")
+        rows = self.rows("runs/report/tables.csv")
+        self.assertEqual(set(rows), {"vanilla", "stripes W3 I5", "stripes W3 I30"})
+        self.assertEqual(rows["vanilla"]["claim"], "baseline")
+        # The report inside the folder is not taken for a run the next time.
+        self.assertNotIn("left out", self.succeed("runs"))
+
+    def test_bad_run_directories_are_named_and_skipped(self):
+        for seed in [1, 2]:
+            made_runs.make_run(self.folder / f"runs/good-{seed}", seed, "random", 0, 1)
+        bad = {}
+        for name in ["failed", "killed", "preempted", "no-json", "no-metric", "torn", "twin", "yaml"]:
+            bad[name] = self.folder / "runs" / name
+            made_runs.make_run(bad[name], 9 if name != "twin" else 1, "random", 0, 1)
+        (self.folder / "runs/empty").mkdir()
+        (bad["failed"] / "DONE").rename(bad["failed"] / "FAILED")
+        (bad["failed"] / "FAILED").write_text("loss is nan\x1b[31m\nmore")
+        (bad["killed"] / "DONE").unlink()
+        (bad["preempted"] / "DONE").rename(bad["preempted"] / "PREEMPTED")
+        (bad["no-json"] / "summary.json").write_text('{"best_accuracy": ')
+        (bad["no-metric"] / "summary.json").write_text("{}")
+        lines = (bad["torn"] / "metrics.jsonl").read_text().splitlines()
+        (bad["torn"] / "metrics.jsonl").write_text("\n".join([lines[0], "{", *lines[1:]]) + "\n")
+        (bad["yaml"] / "config.yaml").write_text("a: [1\nb: }")
+        out = self.succeed("runs")
+        html = self.read("runs/report/report.html")
+        self.assertIn("… and 4 more", out)
+        for reason in ["empty", "failed: loss is nan", "killed, after 20 epochs", "preempted",
+                       "summary.json is not a JSON object", "no number", "metrics.jsonl:2", "same",
+                       "not valid YAML"]:
+            self.assertIn(reason, html)
+        self.assertNotIn("\x1b", out + html)
+        self.assertEqual(self.rows("runs/report/tables.csv")["vanilla"]["n"], "2")
+
+    def test_nothing_but_bad_runs_is_a_report_too(self):
+        (self.folder / "runs/empty").mkdir(parents=True)
+        self.assertIn("There are no finished runs", self.succeed("runs"))
+
+    def test_wrong_usage(self):
+        made_runs.make_study(self.folder / "study", ARMS, [1, 2])
+        (self.folder / "broken").mkdir()
+        (self.folder / "broken/study.json").write_text("{")
+        for code, message, args in [
+                (65, "none: there is no such folder", ["none"]),
+                (65, "broken/study.json: offset 2: is not JSON", ["broken"]),
+                (2, "unknown arm 'vanila', did you mean 'vanilla'?", ["study", "--baseline", "vanila"]),
+                (2, "one of them", []),
+                (2, "one study", ["study", "study"]),
+                (74, "cannot create", ["study", "-o", "/proc/nowhere"])]:
+            done = self.impart(*args)
+            self.assertEqual(done.returncode, code, done.stderr)
+            self.assertIn(message, done.stderr)
+
+
+class HarmlessTest(ReportTest):
+    NAMES = ["<script>alert(1)</script>", "=cmd('calc')", "\x1b[31mred\x1b[0m", "it's \"quoted\" `id`",
+             "a|b*c_d[e](f)", "\\input{x} $y$ 50%", "\u202eabc", "</svg><img src=x onerror=alert(2)>"]
+
+    def setUp(self):
+        super().setUp()
+        arms = {"vanilla": {"heuristic": "random", "interval": 1}}
+        for number, name in enumerate(self.NAMES):
+            arms[name] = {"heuristic": "stripes", "interval": number + 2}
+        study = made_runs.make_study(self.folder / "study", arms, [1, 2, 3])
+        study["arms"][1]["settings"]["=1+1"] = "@SUM(A1)"
+        (self.folder / "study/study.json").write_text(json.dumps(study))
+        self.out = self.succeed("study", "--top", 20)
+
+    def test_in_html_and_figures(self):
+        html = self.read("study/report/report.html")
+        self.assertEqual(html.count("<script>"), 1)
+        self.assertNotIn("<img", html)
+        self.assertIn("&lt;script&gt;alert(1)", html)
+        for path in (self.folder / "study/report/figures").iterdir():
+            root = xml.etree.ElementTree.parse(path).getroot()
+            tags = {element.tag.split("}")[1] for element in root.iter()}
+            self.assertLessEqual(tags, {"svg", "style", "g", "path", "text", "rect", "polygon",
+                                        "polyline", "circle", "line", "tspan"})
+
+    def test_in_csv(self):
+        with open(self.folder / "study/report/tables.csv", newline="") as file:
+            for row in csv.reader(file):
+                for field in row:
+                    is_number = re.fullmatch(r"[-+]?[\d.]+(e[-+]?\d+)?", field)
+                    self.assertFalse(field[:1] in ("=", "+", "-", "@") and not is_number, field)
+        self.assertIn("'=cmd('calc')", self.read("study/report/tables.csv"))
+
+    def test_on_the_terminal_and_everywhere(self):
+        for text in [self.out, self.read("study/report/report.md"), self.read("study/report/tables.tex"),
+                     self.read("study/report/tables.csv"), self.read("study/report/report.html")]:
+            self.assertNotIn("\x1b", text)
+            self.assertNotIn("\u202e", text)
+        self.assertNotIn("<script>", self.read("study/report/report.md"))
+        self.assertNotIn("\\input{x}", self.read("study/report/tables.tex"))
+
+
+class SizeTest(ReportTest):
+    def test_400_runs_take_three_seconds_and_five_megabytes(self):
+        arms = {"vanilla": {"heuristic": "random", "interval": 1}}
+        for warmup in [10, 15, 20]:
+            for interval in range(2, 15):
+                arms[f"stripes W{warmup} I{interval}"] = {"heuristic": "stripes", "warmup": warmup,
+                                                         "interval": interval}
+        made_runs.make_study(self.folder / "study", arms, range(1, 11), epochs=100)
+        start = time.monotonic()
+        self.succeed("study")
+        seconds = time.monotonic() - start
+        size = (self.folder / "study/report/report.html").stat().st_size
+        print(f"400 runs: {seconds:.2f} s, {size / 2**20:.2f} MiB", file=sys.stderr)
+        self.assertLess(size, 5 << 20)
+        self.assertLess(seconds, 6)  # 3 s on a machine with nothing else to do
+
+
+if __name__ == "__main__":
+    unittest.main()
