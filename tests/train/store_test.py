@@ -69,8 +69,10 @@ class SameRunTest(StoreTest):
             with self.subTest(strategy=name):
                 base = {**BASE, **strategy}
                 whole = self.finish(base, f"{name} whole")
-                parts = self.finish({**base, **PARTS, "store.path": "parts/{name}"},
-                                    f"{name} parts", name=name.replace(" ", "-"))
+                slug = name.replace(" ", "-")
+                parts = self.finish(
+                    {**base, **PARTS, "name": slug, "store.path": "parts/{name}"}, f"{slug} parts")
+                self.assertTrue((self.folder / "parts" / slug / "worker-0003").is_dir())
                 self.assertEqual(parts.sha(), whole.sha())
                 self.assertEqual(parts.partitions(), whole.partitions())
                 self.check_ledger(parts, strategy)
