@@ -58,7 +58,7 @@ def run(arguments, name, settings, seed):
         "name": slug(name), "seed": seed, "epochs": arguments.epochs, "threads": 1,
         "data.name": data_name, "data.root": root, "data.limit": arguments.limit,
         "model.name": arguments.model, "workers.count": 4, "workers.batch": 64,
-        "optimizer.lr": 0.05, "importance.ignore": 1, "eval.every": 1,
+        "optimizer.lr": 0.02, "importance.ignore": 1, "eval.every": 1,
         "checkpoint.every": 0, "store.kind": "partitioned", "store.path": parts, "output": output,
         **settings}
     if keys["store.kind"] == "replicated":

@@ -393,8 +393,11 @@ void Trainer::write_results() {
   write_scores(config_.output + "/importance.npy", "importance",
                table.importance(config_.importance.notion));
   if (config_.importance.history) write_history(config_.output + "/history.npy", table);
+  const auto sizes = placement_.partition().sizes();
   write_summary(config_.output, summary_,
-                {{"config_hash", spec_.config_hash}, {"payload_bytes_total", data_.payload_bytes}});
+                {{"config_hash", spec_.config_hash},
+                 {"largest_part", *std::max_element(sizes.begin(), sizes.end())},
+                 {"payload_bytes_total", data_.payload_bytes}});
 }
 
 }  // namespace impart
