@@ -63,6 +63,13 @@ set_tests_properties(train_torchvision_load PROPERTIES LABELS python)
 add_test(NAME train_learning COMMAND ${Python3_EXECUTABLE}
   ${CMAKE_CURRENT_SOURCE_DIR}/train/learning_test.py $<TARGET_FILE:impart>)
 set_tests_properties(train_learning PROPERTIES LABELS python RUN_SERIAL ON)
+add_test(NAME train_bad_examples COMMAND ${IMPART_SYSTEM_PYTHON}
+  ${CMAKE_CURRENT_SOURCE_DIR}/train/bad_example_test.py $<TARGET_FILE:impart>)
+set_tests_properties(train_bad_examples PROPERTIES LABELS process
+  ENVIRONMENT "${IMPART_MPI_ENVIRONMENT}")
+add_test(NAME train_memory COMMAND ${IMPART_SYSTEM_PYTHON}
+  ${CMAKE_CURRENT_SOURCE_DIR}/train/memory_test.py $<TARGET_FILE:impart>)
+set_tests_properties(train_memory PROPERTIES LABELS process RUN_SERIAL ON)
 add_test(NAME train_store COMMAND ${IMPART_SYSTEM_PYTHON}
   ${CMAKE_CURRENT_SOURCE_DIR}/train/store_test.py $<TARGET_FILE:impart>)
 set_tests_properties(train_store PROPERTIES LABELS process RUN_SERIAL ON
