@@ -40,7 +40,8 @@ def strategies(warmup):
     for strategy in ["partial", "is", "is-pair", "ilag-pair", "balance-pair"]:
         for fraction in [0.1, 0.3]:
             yield f"{strategy} Q={fraction}", {
-                **LOCAL, "exchange.strategy": strategy, "exchange.fraction": fraction}
+                **LOCAL, "exchange.strategy": strategy, "exchange.fraction": fraction,
+                "importance.notion": "loss-last", "importance.ignore": 0}
 
 
 def slug(name):
@@ -86,13 +87,14 @@ def measure(output):
         return sum(max(p["seconds"][phase] for p in line["processes"]) for line in ledger)
 
     moved = sum(line["placement"]["moved"] for line in metrics if "placement" in line)
+    stored = any(worker["peak_stored"] for line in ledger for worker in line["workers"])
     payload = summary["payload_bytes_total"] / summary["examples"]
     return {
         "source MiB": total("bytes_source") / 2**20,
         "local read MiB": total("bytes_local") / 2**20,
         "local written MiB": total("bytes_written") / 2**20,
         "network MiB": total("bytes_sent") / 2**20,
-        "predicted MiB": moved * (payload + 8) / 2**20,
+        "predicted MiB": moved * (payload + 8) / 2**20 if stored else 0.0,
         "flows": total("flows_sent"),
         "moved": total("examples_sent"),
         "peak stored": max(w["peak_stored"] for line in ledger for w in line["workers"]),
