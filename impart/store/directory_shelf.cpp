@@ -7,10 +7,10 @@
 #include <utility>
 
 #include <fmt/format.h>
-#include <xxhash.h>
 
 #include "impart/core/error.h"
 #include "impart/store/extents.h"
+#include "impart/store/payload_hash.h"
 #include "impart/store/positioned_file.h"
 #include "impart/store/shelf.h"
 #include "impart/store/shelf_journal.h"
@@ -173,12 +173,12 @@ class DirectoryShelf final : public Shelf {
   bool has_its_hash(const Entry& entry, std::vector<std::byte>& payload) const {
     payload.resize(entry.extent.size);
     return payloads_.read(entry.extent.offset, payload) == payload.size() &&
-           XXH3_64bits(payload.data(), payload.size()) == entry.hash;
+           payload_hash(payload) == entry.hash;
   }
 
   void load(ExampleId id, const Entry& entry, std::span<std::byte> payload) {
     const std::size_t got = payloads_.read(entry.extent.offset, payload);
-    if (got == payload.size() && XXH3_64bits(payload.data(), got) == entry.hash) return;
+    if (got == payload.size() && payload_hash(payload) == entry.hash) return;
     damaged_ = true;
     throw DataError(fmt::format("{}: offset {}: the {} bytes of example {} are damaged",
                                 payloads_.path(), entry.extent.offset, payload.size(), index(id)));

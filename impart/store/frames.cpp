@@ -4,9 +4,9 @@
 #include <cstring>
 
 #include <fmt/format.h>
-#include <xxhash.h>
 
 #include "impart/core/error.h"
+#include "impart/store/payload_hash.h"
 
 namespace impart {
 
@@ -69,7 +69,7 @@ void FrameReader::hand_on(std::span<const std::byte> frame, const Sink& sink) {
   const auto payload = frame.subspan(kFrameBytes);
   std::uint64_t hash = 0;
   std::memcpy(&hash, frame.data(), kFrameBytes);
-  if (XXH3_64bits(payload.data(), payload.size()) != hash) {
+  if (payload_hash(payload) != hash) {
     throw DataError(fmt::format("example {} was damaged on its way from worker {} to worker {}",
                                 index(id), index(flow_.from), index(flow_.to)));
   }

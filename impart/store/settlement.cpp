@@ -4,7 +4,7 @@
 #include <cstddef>
 #include <span>
 
-#include <xxhash.h>
+#include "impart/store/payload_hash.h"
 
 namespace impart {
 namespace {
@@ -70,7 +70,7 @@ void read_missing(HeldParts& parts, const Holdings& holdings, const Partition& p
     if (!parts.hosted().contains(owner) || holdings.holder(id)) continue;
     payload.resize(source.payload_bytes(id));
     parts.cost(owner).bytes_source += source.read(id, payload);
-    parts.put(id, owner, payload, XXH3_64bits(payload.data(), payload.size()));
+    parts.put(id, owner, payload, payload_hash(payload));
     parts.tell("read from source");
   }
   make_holdings_last(parts);
