@@ -88,9 +88,12 @@ TEST(ConfigText, LeavesOutOfTheHashWhatTheHeaderSays) {
   const std::vector<std::string> documented = {"name",
                                                "device",
                                                "threads",
+                                               "data.decode_threads",
+                                               "data.prefetch",
                                                "importance.history",
                                                "importance.record",
                                                "partition.save",
+                                               "store.path",
                                                "checkpoint.every",
                                                "checkpoint.keep",
                                                "output"};

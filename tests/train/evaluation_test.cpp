@@ -158,7 +158,7 @@ TEST(Evaluation, AsInThePaperWorksBeforeTheFirstStep) {
   const EvaluationSpec spec{.protocol = Protocol::kPaper, .batch = 16, .hosted_workers = 3};
   Evaluation paper;
   ASSERT_NO_THROW(paper = evaluate_alone(*model, spec));
-  expect_near(paper, score(logits_by_batch_statistics({})));
+  expect_near(paper, score(logits_by_batch_statistics(put_on_device(augment(0), torch::kCPU))));
   visit_batch_norms(*model, [](const std::string&, WorkerBatchNorm2dImpl& layer) {
     EXPECT_FALSE(layer.worker_mean().defined());
   });
