@@ -55,7 +55,7 @@ class RealStudies(StudyTest):
         for jobs in (1, 2):
             start = time.monotonic()
             self.succeed(name, "--jobs", jobs, f"output=jobs{jobs}", "epochs=10",
-                         "data.train_examples=1000", engine=None)
+                         "data.train_examples=4000", "threads=1", engine=None)
             seconds[jobs] = time.monotonic() - start
         print(f"--jobs 1: {seconds[1]:.1f} s, --jobs 2: {seconds[2]:.1f} s, "
               f"ratio {seconds[1] / seconds[2]:.2f}")
