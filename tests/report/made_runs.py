@@ -113,7 +113,7 @@ def make_published(folder, warmups=(10, 20), intervals=(1, 5, 30), runs=10, epoc
               "warmup_epochs", "interval_epochs", "measure", "heuristic", "model", "dataset"]
 
     def write(path, level, warmup, interval, heuristic, measure="variance"):
-        chance = random.Random(str(path))
+        chance = random.Random(str(path.relative_to(folder)))
         lines = [",".join(header)]
         for run in range(runs):
             curve = [round(level - 20 * 0.6 ** epoch + chance.gauss(0, 0.3), 2)
