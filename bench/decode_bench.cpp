@@ -80,7 +80,7 @@ void loop_plainly(const ExampleSet& set, bool random, const Visit& visit) {
 void loop_with_reader(const ExampleSet& set, bool random, std::uint32_t threads, std::size_t rows,
                       const Visit& visit) {
   BatchReader reader({.decoder = set.decoder.get(),
-                      .image_bytes = set.image_bytes(),
+                      .row_bytes = set.image_bytes(),
                       .threads = threads,
                       .read = [&](ExampleId id, WorkerId, std::vector<std::byte>& payload) {
                         read_payload(set, id, payload);
@@ -92,7 +92,7 @@ void loop_with_reader(const ExampleSet& set, bool random, std::uint32_t threads,
   }
   const std::size_t batches = list.ends.size();
   reader.begin(std::move(list));
-  for (std::size_t b = 0; b < batches; ++b) visit(reader.next().pixels);
+  for (std::size_t b = 0; b < batches; ++b) visit(reader.next().decoded);
 }
 
 void ignore(std::span<const std::uint8_t>) {}

@@ -24,6 +24,7 @@ constexpr Entry<PrintTable> kListings[] = {
      [] { print_table(kExchanges); }},
     {"datasets", "what to train on", list_datasets},
     {"augmentations", "what happens to images before training", list_augmentations},
+    {"tokenizers", "how text becomes tokens", list_tokenizers},
     {"models", "what to train", list_models},
 };
 
@@ -43,7 +44,8 @@ void add_list_command(CLI::App& app) {
   auto what = std::make_shared<std::string>();
   command->add_option(
       "WHAT", *what,
-      "notions, heuristics, exchanges, datasets, augmentations or models; all if left out");
+      "notions, heuristics, exchanges, datasets, augmentations, tokenizers or models; all if left "
+      "out");
   command->callback([what] { list(*what); });
 }
 

@@ -13,5 +13,6 @@ void print_table(const Row (&table)[N]) {
 void list_datasets();
 void list_augmentations();
 void list_models();
+void list_tokenizers();
 
 }  // namespace impart::cli

@@ -7,5 +7,6 @@ namespace impart::cli {
 void list_datasets() {}
 void list_augmentations() {}
 void list_models() {}
+void list_tokenizers() {}
 
 }  // namespace impart::cli

@@ -1,5 +1,6 @@
 // impart study: a grid of settings x seeds, run to its end in spite of interruptions.
 
+#include <algorithm>
 #include <atomic>
 #include <csignal>
 #include <filesystem>
@@ -53,8 +54,14 @@ std::string this_program() {
 }
 
 StudyPlan read_plan(const Options& options) {
-  const Schema schema = make_schema(training_names());
-  return make_plan(load_study(options.study, options.overrides, schema), schema);
+  const KnownNames names = training_names();
+  const Schema schema = make_schema(names);
+  StudySpec study = load_study(options.study, options.overrides, schema);
+  const auto& language = names.language_models;
+  const bool is_language =
+      std::find(language.begin(), language.end(), study.config.model.name) != language.end();
+  if (study.metric.empty() && is_language) study.metric = "best_perplexity";
+  return make_plan(study, schema);
 }
 
 std::string directory_of(const Options& options) {

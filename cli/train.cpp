@@ -74,9 +74,14 @@ void print_summary(const RunConfig& config, const RunOutcome& outcome) {
     fmt::print("stopped and checkpointed; go on with: impart train --resume {}\n", config.output);
     return;
   }
-  fmt::print("best accuracy {:.2f} % (epoch {}), final {:.2f} %, {:.1f} s, {} examples moved\n",
-             s.best_accuracy.value_or(0), s.best_epoch + 1, s.final_accuracy.value_or(0),
-             s.seconds_total, s.examples_moved);
+  const std::string result =
+      s.best_perplexity
+          ? fmt::format("best perplexity {:.3f} (epoch {}), final {:.3f}", *s.best_perplexity,
+                        s.best_epoch + 1, s.final_perplexity.value_or(0))
+          : fmt::format("best accuracy {:.2f} % (epoch {}), final {:.2f} %",
+                        s.best_accuracy.value_or(0), s.best_epoch + 1,
+                        s.final_accuracy.value_or(0));
+  fmt::print("{}, {:.1f} s, {} examples moved\n", result, s.seconds_total, s.examples_moved);
   fmt::print("run directory: {}\n", config.output);
 }
 

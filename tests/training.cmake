@@ -48,8 +48,8 @@ impart_test(run_test
 target_compile_definitions(run_test PRIVATE IMPART_SOURCE_DIR="${PROJECT_SOURCE_DIR}")
 impart_torch_test(train_test
   SOURCES train/batch_signals_test.cpp train/checkpoint_test.cpp train/engine_state_test.cpp train/engine_test.cpp
-    train/evaluation_test.cpp train/learning_rate_test.cpp train/optimizer_test.cpp
-    train/placement_test.cpp train/step_plan_test.cpp
+    train/evaluation_test.cpp train/language_engine_test.cpp train/learning_rate_test.cpp train/optimizer_test.cpp
+    train/placement_test.cpp train/step_plan_test.cpp train/token_feed_test.cpp
   LIBRARIES impart::train)
 
 # Whole runs, as a user starts them.
@@ -74,6 +74,8 @@ add_test(NAME train_store COMMAND ${IMPART_SYSTEM_PYTHON}
   ${CMAKE_CURRENT_SOURCE_DIR}/train/store_test.py $<TARGET_FILE:impart>)
 set_tests_properties(train_store PROPERTIES LABELS process RUN_SERIAL ON
   ENVIRONMENT "${IMPART_MPI_ENVIRONMENT}")
+impart_script_test(train_language process tests/train/language_test.py $<TARGET_FILE:impart>)
+set_tests_properties(train_language PROPERTIES RUN_SERIAL ON ENVIRONMENT "${IMPART_MPI_ENVIRONMENT}")
 if(IMPART_MPIRUN)
   impart_script_test(train_processes process tests/train/processes_test.py $<TARGET_FILE:impart>)
   set_tests_properties(train_processes PROPERTIES ENVIRONMENT "${IMPART_MPI_ENVIRONMENT}" RUN_SERIAL ON)

@@ -87,10 +87,10 @@ class BatchReader::Crew {
 };
 
 BatchReader::Crew::Crew(BatchReaderSpec spec) : spec_(std::move(spec)) {
-  if (spec_.decoder == nullptr || !spec_.read || spec_.image_bytes == 0) {
+  if (spec_.decoder == nullptr || !spec_.read || spec_.row_bytes == 0) {
     throw Error("BatchReader: it needs a decoder, a way to read and the size of images");
   }
-  portion_rows_ = std::clamp<std::uint64_t>(kPortionBytes / spec_.image_bytes, 1, kLargestPortion);
+  portion_rows_ = std::clamp<std::uint64_t>(kPortionBytes / spec_.row_bytes, 1, kLargestPortion);
   slots_.resize(spec_.threads == 0 ? 1 : spec_.batches_ahead + std::size_t{1});
   if (!spec_.buffers.empty() && spec_.buffers.size() != slots_.size()) {
     throw Error(
@@ -127,7 +127,7 @@ void BatchReader::Crew::begin(BatchList list) {
     largest = std::max(largest, end - start);
     start = end;
   }
-  const std::size_t bytes = largest * spec_.image_bytes;
+  const std::size_t bytes = largest * spec_.row_bytes;
   for (std::vector<std::uint8_t>& buffer : own_buffers_) {
     if (buffer.size() < bytes) buffer.resize(bytes);
   }
@@ -159,7 +159,7 @@ void BatchReader::Crew::open_batch() {
   const std::span<std::uint8_t> buffer =
       spec_.buffers.empty() ? std::span(own_buffers_[place]) : spec_.buffers[place];
   slots_[place].open(std::span(list_.rows).subspan(start, rows),
-                     buffer.first(rows * spec_.image_bytes));
+                     buffer.first(rows * spec_.row_bytes));
   ++opened_;
 }
 
@@ -176,7 +176,7 @@ ReadBatch BatchReader::Crew::next(const std::function<void()>& pump) {
   }
   BatchSlot& slot = slots_[current_ % slots_.size()];
   threads_.empty() ? read_here(slot, pump) : wait_for(slot, pump);
-  ReadBatch batch{.rows = slot.rows, .pixels = slot.pixels, .valid = slot.valid};
+  ReadBatch batch{.rows = slot.rows, .decoded = slot.pixels, .valid = slot.valid};
   try {
     batch.skipped = settle_failures(slot, spec_.on_bad_example);
   } catch (...) {

@@ -20,8 +20,8 @@ enum class OnBadExample {
 };
 
 struct BatchReaderSpec {
-  const ImageDecoder* decoder = nullptr;  ///< must outlive the reader
-  std::uint64_t image_bytes = 0;          ///< of one decoded image
+  const PayloadDecoder* decoder = nullptr;  ///< must outlive the reader
+  std::uint64_t row_bytes = 0;              ///< of one decoded example
   std::uint32_t threads = 1;        ///< that read and decode; 0: next() does it on its caller's
   std::uint32_t batches_ahead = 2;  ///< that may be decoded before next() asks for them
 
@@ -66,7 +66,7 @@ struct SkippedExample {
 /// One batch. The spans are valid until the reader is used again.
 struct ReadBatch {
   std::span<const BatchRow> rows = {};
-  std::span<std::uint8_t> pixels = {};  ///< rows.size() × image_bytes
+  std::span<std::uint8_t> decoded = {};  ///< rows.size() × row_bytes
   /// For each row 1 if it holds its own example, 0 if that was skipped. A skipped row is a copy of
   /// the nearest earlier good row of the same worker in this batch, else of the nearest later one,
   /// else zeros.
@@ -81,7 +81,7 @@ struct ReadBatch {
 ///
 /// Memory: (batches_ahead + 1) × the largest batch, of which one is the caller's, and one payload
 /// per thread. Cost beyond reading and decoding, of images of 3 kB: about 30 ns a row without
-/// threads; about 120 ns with them, as pixels then leave the cache before they are used.
+/// threads; about 120 ns with them, as rows then leave the cache before they are used.
 ///
 /// One thread at a time may use a reader.
 class BatchReader {
@@ -107,7 +107,7 @@ class BatchReader {
   /// Forgets the list. Returns when no row of it is being read any more.
   void abandon();
 
-  /// Bytes that the reader holds now for pixels and payloads, its own and the caller's buffers.
+  /// Bytes that the reader holds now for decoded examples and payloads, its own and the caller's buffers.
   std::uint64_t memory_bytes() const;
 
  private:

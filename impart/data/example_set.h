@@ -23,15 +23,16 @@ struct DecodeChoices {
 /// stream ends.
 DecodeChoices decode_choices(std::uint64_t seed, std::uint32_t epoch, ExampleId id);
 
-/// Turns payloads into images of one size. Thread-safe.
-class ImageDecoder {
+/// Turns payloads into rows of one size. Thread-safe.
+class PayloadDecoder {
  public:
-  virtual ~ImageDecoder() = default;
+  virtual ~PayloadDecoder() = default;
 
-  /// Fills `pixels` (channels × height × width bytes of the set, planes one by one). DataError says
-  /// what is wrong with the payload; the caller knows which example it was.
+  /// Fills `row`: of an image, channels × height × width bytes, planes one by one; of a text, its
+  /// tokens, two bytes each. DataError says what is wrong with the payload; the caller knows which
+  /// example it was.
   virtual void decode(std::span<const std::byte> payload, const DecodeChoices& choices,
-                      std::span<std::uint8_t> pixels) const = 0;
+                      std::span<std::uint8_t> row) const = 0;
 };
 
 /// Labelled images whose pixels are read and decoded when they are needed. Everything but the
@@ -39,7 +40,7 @@ class ImageDecoder {
 /// example is a file.
 struct ExampleSet {
   std::shared_ptr<const PayloadSource> payloads = {};
-  std::shared_ptr<const ImageDecoder> decoder = {};
+  std::shared_ptr<const PayloadDecoder> decoder = {};
   std::uint32_t channels = 0, height = 0, width = 0;  ///< of decoded images
   std::uint32_t classes = 0;
   std::vector<std::uint32_t> labels = {};  ///< numbers below `classes`, one per example

@@ -180,7 +180,7 @@ FoundPart thinned_out(FoundPart part, std::uint64_t limit) {
 }
 
 ExampleSet set_of(FoundPart part, const std::vector<std::string>& classes,
-                  std::shared_ptr<const ImageDecoder> decoder, std::uint32_t size) {
+                  std::shared_ptr<const PayloadDecoder> decoder, std::uint32_t size) {
   return {.payloads = make_file_range_source(std::move(part.ranges)),
           .decoder = std::move(decoder),
           .channels = 3,

@@ -22,7 +22,7 @@ struct MdsDecoderSpec {
 
 /// Decodes the image in a sample. JPEG and PNG files become photographs of photo_size ×
 /// photo_size (photo_decoder.h); arrays of bytes are images already, all of the same shape.
-class MdsSampleDecoder final : public ImageDecoder {
+class MdsSampleDecoder final : public PayloadDecoder {
  public:
   /// DataError if the column holds no images.
   explicit MdsSampleDecoder(const MdsDecoderSpec& spec);
@@ -40,7 +40,7 @@ class MdsSampleDecoder final : public ImageDecoder {
 
   std::vector<MdsColumn> columns_;
   std::size_t image_;
-  std::shared_ptr<const ImageDecoder> photos_;  ///< null: arrays
+  std::shared_ptr<const PayloadDecoder> photos_;  ///< null: arrays
   MdsArrayEncoding array_;
   MdsImageLayout layout_;
 };

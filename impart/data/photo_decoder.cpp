@@ -63,7 +63,7 @@ std::unique_ptr<PhotoReader> open_photo(std::span<const std::byte> payload) {
   throw DataError(fmt::format("its {} bytes are neither a JPEG nor a PNG file", payload.size()));
 }
 
-class PhotoDecoder final : public ImageDecoder {
+class PhotoDecoder final : public PayloadDecoder {
  public:
   explicit PhotoDecoder(const PhotoSpec& spec) : spec_(spec) {}
 
@@ -99,7 +99,7 @@ class PhotoDecoder final : public ImageDecoder {
 
 }  // namespace
 
-std::shared_ptr<const ImageDecoder> make_photo_decoder(const PhotoSpec& spec) {
+std::shared_ptr<const PayloadDecoder> make_photo_decoder(const PhotoSpec& spec) {
   constexpr std::uint32_t kLargestSize = 4096;
   if (spec.size == 0 || spec.size > kLargestSize) {
     throw ConfigError(

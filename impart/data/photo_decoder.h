@@ -35,6 +35,6 @@ inline constexpr float kPhotoStd[] = {0.229f, 0.224f, 0.225f};
 ///
 /// Besides the result a call needs about 4 × size × (height of the part) bytes; an interlaced PNG
 /// or a progressive JPEG is held whole.
-std::shared_ptr<const ImageDecoder> make_photo_decoder(const PhotoSpec& spec = {});
+std::shared_ptr<const PayloadDecoder> make_photo_decoder(const PhotoSpec& spec = {});
 
 }  // namespace impart

@@ -9,7 +9,7 @@
 namespace impart {
 namespace {
 
-class RawDecoder final : public ImageDecoder {
+class RawDecoder final : public PayloadDecoder {
  public:
   explicit RawDecoder(std::uint64_t image_bytes) : image_bytes_(image_bytes) {}
 
@@ -32,7 +32,7 @@ class RawDecoder final : public ImageDecoder {
 
 }  // namespace
 
-std::shared_ptr<const ImageDecoder> make_raw_decoder(std::uint64_t image_bytes) {
+std::shared_ptr<const PayloadDecoder> make_raw_decoder(std::uint64_t image_bytes) {
   return std::make_shared<RawDecoder>(image_bytes);
 }
 

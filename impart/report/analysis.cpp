@@ -17,9 +17,24 @@ std::string unit_of(std::string_view metric) {
   return metric.starts_with("seconds") ? "s" : "";
 }
 
-bool follows_accuracy(std::string_view metric) {
-  return metric.find("loss") == std::string_view::npos &&
-         metric.find("perplexity") == std::string_view::npos;
+/// What is measured at the end of an epoch, and the part of a metric's name that speaks of it.
+struct Curve {
+  std::string_view part;
+  const char* name;
+  double EpochResult::*value;
+};
+
+constexpr Curve kCurves[] = {
+    {"loss", "test loss", &EpochResult::test_loss},
+    {"perplexity", "test perplexity", &EpochResult::test_perplexity},
+    {"bits_per_byte", "test bits per byte", &EpochResult::test_bits_per_byte},
+    {"", "test accuracy (%)", &EpochResult::test_accuracy},
+};
+
+const Curve& curve_of(std::string_view metric) {
+  return *std::find_if(std::begin(kCurves), std::end(kCurves), [&](const Curve& curve) {
+    return metric.find(curve.part) != std::string_view::npos;
+  });
 }
 
 std::optional<Description> describe_number(const ArmResults& arm, const std::string& name) {
@@ -98,7 +113,7 @@ Analysis analyse(const Results& results) {
       .results = &results,
       .better = better_of(results.metric),
       .metric_name = words_of(results.metric),
-      .curve_name = follows_accuracy(results.metric) ? "test accuracy (%)" : "test loss",
+      .curve_name = curve_of(results.metric).name,
       .unit = unit_of(results.metric)};
   for (const ResultGroup& group : results.groups) {
     analysis.groups.push_back(analyse_group(group, results.metric));
@@ -120,7 +135,7 @@ double mean_number(const ArmResults& arm, std::string_view name) {
 }
 
 double curve_value(const EpochResult& epoch, std::string_view metric) {
-  return follows_accuracy(metric) ? epoch.test_accuracy : epoch.test_loss;
+  return epoch.*curve_of(metric).value;
 }
 
 }  // namespace impart

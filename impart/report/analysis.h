@@ -51,8 +51,8 @@ Analysis analyse(const Results& results);
 /// The mean of a number of the summaries; NaN if no run has it.
 double mean_number(const ArmResults& arm, std::string_view name);
 
-/// The value that the metric is the best or last of, at the end of an epoch: test accuracy, or test
-/// loss for losses and perplexities.
+/// The value that the metric is the best or last of, at the end of an epoch: test loss, perplexity
+/// or bits per byte for these, test accuracy for all others.
 double curve_value(const EpochResult& epoch, std::string_view metric);
 
 }  // namespace impart

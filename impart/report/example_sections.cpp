@@ -8,6 +8,7 @@
 #include "impart/partition/partition.h"
 #include "impart/report/escape.h"
 #include "impart/report/example_files.h"
+#include "impart/report/example_runs.h"
 #include "impart/report/numbers.h"
 #include "impart/report/plot.h"
 #include "impart/report/sections.h"
@@ -19,41 +20,8 @@ namespace impart {
 namespace {
 
 constexpr std::size_t kMostPoints = 5000;
-constexpr std::size_t kMostPictures = 3;  ///< of one kind and group: a report is no atlas
 constexpr std::size_t kMostWorkers = 8;
 constexpr std::size_t kParts = 10;  ///< of a ranking
-
-/// A run that stands for its arm: the first.
-struct Example {
-  const GroupAnalysis* group;
-  const ArmAnalysis* arm;
-  const RunResult* run;
-
-  std::string name() const {
-    return run->seed ? fmt::format("{}, seed {}", arm->arm->name, *run->seed) : arm->arm->name;
-  }
-};
-
-/// Calls `add(example)` for the first run of the leading arms until it was true so many times; what
-/// is broken becomes a remark.
-template <class Add>
-void for_example_runs(const Analysis& analysis, std::vector<Block>& blocks, Add add) {
-  for (const GroupAnalysis& group : analysis.groups) {
-    std::size_t added = 0;
-    for (const ArmAnalysis* arm : group.leaders(group.arms.size())) {
-      if (added == kMostPictures) break;
-      try {
-        added += add(Example{&group, arm, &arm->arm->runs.front()});
-      } catch (const std::exception& error) {
-        blocks.emplace_back(Paragraph{fmt::format("Left out: {}", error.what()), true});
-      }
-    }
-  }
-}
-
-std::string file_name(const char* start, const Analysis& analysis, const Example& example) {
-  return start + name_end(analysis, *example.group) + "-" + slug_of(example.arm->arm->name);
-}
 
 // ---- data map ----
 

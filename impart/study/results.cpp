@@ -199,11 +199,24 @@ void prefer_given_names(std::vector<ArmResults>& arms,
   }
 }
 
+/// What runs are judged by where nobody says it: language models have no accuracy.
+std::string default_metric(const std::vector<Candidate>& candidates) {
+  for (const Candidate& candidate : candidates) {
+    try {
+      const RunResult run = read_run(candidate.folder, candidate.wanted_hash);
+      if (run.number("best_perplexity")) return "best_perplexity";
+      if (run.number("best_accuracy")) break;
+    } catch (const std::exception&) {  // a run that will be listed as skipped
+    }
+  }
+  return "best_accuracy";
+}
+
 Results read_loose_runs(std::span<const std::string> folders, const ResultsSpec& spec) {
   std::vector<Candidate> candidates;
   for (const std::string& folder : folders) find_runs(folder, 3, candidates);
   Results results{.name = fs::path(folders.front()).lexically_normal().filename().string()};
-  if (!spec.metric.empty()) results.metric = spec.metric;
+  results.metric = spec.metric.empty() ? default_metric(candidates) : spec.metric;
   results.target = spec.target;
   read_candidates(candidates, results.metric);
 

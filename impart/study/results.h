@@ -3,6 +3,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <limits>
 #include <map>
 #include <optional>
 #include <span>
@@ -30,7 +31,9 @@ struct EpochResult {
   double step = 0;     ///< optimiser steps at its end, since the start
   double seconds = 0;  ///< at its end, since the start
   double test_loss = 0;
-  double test_accuracy = 0;    ///< percent
+  double test_accuracy = 0;  ///< percent
+  double test_perplexity = std::numeric_limits<double>::quiet_NaN();
+  double test_bits_per_byte = std::numeric_limits<double>::quiet_NaN();
   bool repartitioned = false;  ///< a heuristic or an exchange moved examples before it
 };
 

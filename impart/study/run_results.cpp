@@ -82,6 +82,8 @@ std::vector<EpochResult> read_epochs(const std::string& folder) {
                       .seconds = seconds,
                       .test_loss = number_in(record, "test_loss"),
                       .test_accuracy = number_in(record, "test_accuracy"),
+                      .test_perplexity = number_in(record, "test_perplexity"),
+                      .test_bits_per_byte = number_in(record, "test_bits_per_byte"),
                       .repartitioned = !event.empty() && event != "random"});
   }
   return epochs;

@@ -91,16 +91,36 @@ void add_data(Schema& schema, const KnownNames& names) {
   data.key("limit", &DataConfig::limit, whole<std::uint64_t>(0),
            "use only the first so many training examples; 0: all");
   data.key("train_examples", &DataConfig::train_examples, whole<std::uint64_t>(1),
-           "training examples to make (shapes)");
+           "training examples to make (shapes, generated)");
   data.key("test_examples", &DataConfig::test_examples, whole<std::uint64_t>(1),
-           "test examples to make (shapes)");
-  data.key("seed", &DataConfig::seed, whole<std::uint64_t>(0), "seed of made data (shapes)");
+           "test examples to make (shapes, generated)");
+  data.key("seed", &DataConfig::seed, whole<std::uint64_t>(0), "seed of made data (shapes, generated)");
   data.key("image_size", &DataConfig::image_size, whole(0u, 4096u),
            "height and width of photos (imagefolder, mds); 0: 224");
   data.key("image_column", &DataConfig::image_column, text(),
            "column of the images (mds); empty: found out from their encodings");
   data.key("label_column", &DataConfig::label_column, text(),
-           "column of the classes (mds); empty: found out");
+           "column of the classes (mds, where empty means found out; table)");
+  data.key("train_file", &DataConfig::train_file, text(),
+           "name of the training file in root (text); empty: the usual ones");
+  data.key("test_file", &DataConfig::test_file, text(),
+           "name of the test file in root (text); empty: the usual ones");
+  data.key("test_share", &DataConfig::test_share,
+           number({.most = 1, .without_least = true, .without_most = true}),
+           "share of the training text that is cut off for testing if there is no test file");
+  data.key("text_column", &DataConfig::text_column, text(), "column of the texts (table)");
+  data.key("block", &DataConfig::block, whole(1u, 1u << 20),
+           "tokens that a model sees of an example, at most (text)");
+  data.key("stride", &DataConfig::stride, whole(0u, 1u << 20),
+           "tokens from the start of a block to that of the next (text); 0: as block");
+  data.key("pack", &DataConfig::pack, flag(),
+           "blocks go from one document into the next, and short documents share one (text)");
+  data.key("tokenizer", &DataConfig::tokenizer, name_of("tokenizer", listed(names.tokenizers)),
+           "how text becomes tokens");
+  data.key("vocabulary", &DataConfig::vocabulary, whole(0u, 65536u),
+           "tokens that there are (bpe, at most; 0: 8192) (tokens; 0: found out)");
+  data.key("vocabulary_file", &DataConfig::vocabulary_file, text(),
+           "a saved tokenizer to use; empty: one is made from the text");
   using OnError = DataConfig::OnError;
   data.key("on_error", &DataConfig::on_error,
            choice<OnError>("on_error", {{"fail", OnError::kFail}, {"skip", OnError::kSkip}}),
@@ -118,6 +138,8 @@ void add_model(Schema& schema, const KnownNames& names) {
   model.key("stem", &ModelConfig::stem,
             choice<Stem>("stem", {{"imagenet", Stem::kImagenet}, {"cifar", Stem::kCifar}}),
             "first layers of a ResNet: 7x7/2 and pooling, or 3x3");
+  model.key("dropout", &ModelConfig::dropout, number({.most = 1, .without_most = true}),
+            "share of activations that text models leave out in training");
 }
 
 void add_workers(Schema& schema) {
@@ -205,6 +227,11 @@ void add_placement(Schema& schema) {
                  "record every loss (4 bytes per example and epoch)", kSameResult);
   importance.key("record", &ImportanceConfig::record, names_of_many("notion", names_of(kNotions)),
                  "further notions to measure and write", kSameResult);
+  importance.key("texts", &ImportanceConfig::texts, whole(0u, 100000u),
+                 "how many of the hardest and easiest texts of each notion to write (text)",
+                 kSameResult);
+  importance.key("token_losses", &ImportanceConfig::token_losses, flag(),
+                 "write the losses of these texts' single tokens, too", kSameResult);
 
   SectionKeys partition(schema, "partition", &RunConfig::partition);
   partition.key("heuristic", &PartitionConfig::heuristic,

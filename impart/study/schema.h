@@ -17,6 +17,8 @@ struct KnownNames {
   std::span<const std::string_view> datasets = {};
   std::span<const std::string_view> augmentations = {};
   std::span<const std::string_view> models = {};
+  std::span<const std::string_view> tokenizers = {};
+  std::span<const std::string_view> language_models = {};  ///< of the models: judged by perplexity
 };
 
 /// One key of the configuration: all that parsing, printing, help and documentation need to know.

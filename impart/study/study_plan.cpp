@@ -123,7 +123,7 @@ StudyPlan make_plan(const StudySpec& spec, const Schema& schema) {
   StudyPlan plan{.directory = spec.output,
                  .record = {.name = spec.name,
                             .baseline = {},
-                            .metric = spec.metric,
+                            .metric = spec.metric.empty() ? "best_accuracy" : spec.metric,
                             .target = spec.target,
                             .seeds = spec.seeds,
                             .confirmation_seeds = spec.confirmation_seeds,

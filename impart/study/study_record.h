@@ -26,6 +26,8 @@ inline constexpr StudyMetric kStudyMetrics[] = {
     {"final_accuracy", "percent, of the last epoch", true},
     {"best_perplexity", "of the best epoch", false},
     {"final_perplexity", "of the last epoch", false},
+    {"best_bits_per_byte", "of the best epoch", false},
+    {"final_bits_per_byte", "of the last epoch", false},
     {"seconds_total", "time of the run", false},
     {"seconds_train", "time of training alone", false},
     {"examples_moved", "examples that changed their worker", false},

@@ -60,7 +60,7 @@ struct StudySpec {
   bool skip_invalid = false;  ///< leave out combinations that contradict themselves
   std::vector<std::uint64_t> seeds;
   std::vector<std::uint64_t> confirmation_seeds;
-  std::string metric = "best_accuracy";
+  std::string metric;  ///< row of kStudyMetrics; empty: best_accuracy
   std::optional<double> target;
   std::uint32_t jobs = 0;  ///< runs at a time; 0: half of the cores
   std::string output;      ///< the study's directory

@@ -25,6 +25,16 @@ struct DataConfig {
   std::uint64_t seed = 1;        ///< of made data; the run's seed does not change the data
   std::uint32_t image_size = 0;  ///< height and width that photos are brought to; 0: 224
   std::string image_column = {}, label_column = {};  ///< of shards; empty: found out
+  /// Text:
+  std::string train_file = {}, test_file = {};  ///< names in root; empty: the usual ones
+  double test_share = 0.1;           ///< of the training text that tests, if there is no test file
+  std::string text_column = {};      ///< of tables; a label_column makes them data with classes
+  std::uint32_t block = 128;         ///< tokens that a model sees of an example, at most
+  std::uint32_t stride = 0;          ///< tokens from one block to the next; 0: block
+  bool pack = true;                  ///< blocks may span documents
+  std::string tokenizer = "byte";    ///< row of the table of tokenizers
+  std::uint32_t vocabulary = 0;      ///< tokens that a trained tokenizer has; 0: 8192
+  std::string vocabulary_file = {};  ///< a saved tokenizer to use instead; empty: made from the text
   /// Examples that are read when they are visited:
   enum class OnError {
     kFail,  ///< one that cannot be read ends the run
@@ -43,6 +53,7 @@ struct ModelConfig {
   };
   std::string name = "small-cnn";  ///< row of the table of models
   Stem stem = Stem::kImagenet;     ///< first layers of a residual network
+  double dropout = 0;              ///< share of activations that text models leave out in training
   bool operator==(const ModelConfig&) const = default;
 };
 
@@ -120,6 +131,8 @@ struct ImportanceConfig {
   WindowKind window = WindowKind::kInterval;
   bool history = false;                  ///< record every loss of every epoch
   std::vector<std::string> record = {};  ///< further notions that are measured and written
+  std::uint32_t texts = 20;              ///< hardest and easiest texts of each notion to write
+  bool token_losses = false;             ///< write the losses of these texts' single tokens
   bool operator==(const ImportanceConfig&) const = default;
 };
 

@@ -1,19 +1,12 @@
-#include <algorithm>
 #include <utility>
 
 #include <torch/torch.h>
 
 #include "impart/train/feed.h"
+#include "impart/train/id_tensor.h"
 
 namespace impart {
 namespace {
-
-torch::Tensor ids_on(torch::Device device, const std::vector<ExampleId>& ids) {
-  auto tensor = torch::empty({static_cast<std::int64_t>(ids.size())}, torch::kInt64);
-  std::transform(ids.begin(), ids.end(), tensor.data_ptr<std::int64_t>(),
-                 [](ExampleId id) { return static_cast<std::int64_t>(index(id)); });
-  return tensor.to(device);
-}
 
 class DeviceFeed final : public Feed {
  public:
@@ -27,7 +20,7 @@ class DeviceFeed final : public Feed {
 
   void begin(FeedPlan plan) override {
     ends_ = std::move(plan.ends);
-    ids_ = ids_on(device(), plan.ids);
+    ids_ = ids_tensor(plan.ids).to(device());
     labels_ = images_.labels.index_select(0, ids_);
     choices_.reset();
     if (plan.augment && augmentation_) {

@@ -10,6 +10,7 @@
 #include "impart/comm/exact_sum.h"
 #include "impart/core/error.h"
 #include "impart/models/worker_statistics.h"
+#include "impart/train/losses.h"
 #include "impart/train/placement.h"
 
 namespace impart {
@@ -38,11 +39,6 @@ class Timer {
   std::chrono::steady_clock::time_point started_ = std::chrono::steady_clock::now();
 };
 
-torch::Tensor losses_of(const torch::Tensor& logits, const torch::Tensor& targets) {
-  return torch::nn::functional::cross_entropy(
-      logits, targets, torch::nn::functional::CrossEntropyFuncOptions().reduction(torch::kNone));
-}
-
 }  // namespace
 
 Engine::Engine(EngineSpec spec, Communicator& communicator)
@@ -51,6 +47,7 @@ Engine::Engine(EngineSpec spec, Communicator& communicator)
       hosted_(hosted_workers(spec_.config.workers.count, communicator.rank(), communicator.size())),
       signal_set_(notions_of(spec_.config)),
       layout_(std::make_shared<WorkerLayout>()),
+      dropout_(std::make_shared<DropoutPlan>(DropoutPlan{.seed = spec_.config.seed})),
       parameters_(*spec_.model),
       optimizer_(spec_.config.optimizer, parameters_.values()),
       gradient_sum_(parameters_, communicator) {
@@ -59,6 +56,7 @@ Engine::Engine(EngineSpec spec, Communicator& communicator)
     throw ConfigError("workers.batch_norm: shared needs all workers in one process");
   }
   set_worker_layout(*spec_.model, layout_);
+  set_dropout_plan(*spec_.model, dropout_);
   start_worker_statistics();
   if (is_exact()) torch::set_num_threads(1);
   for (std::uint32_t worker = 0; is_local() && worker < hosted_.count; ++worker) {
@@ -80,6 +78,7 @@ void Engine::start_worker_statistics() {
 void Engine::begin_epoch(const StepPlan& plan, std::uint32_t epoch, std::uint32_t first_step) {
   plan_ = &plan;
   first_step_ = first_step;
+  dropout_->epoch = epoch;
   VisitList visits = visits_of(plan, hosted_, first_step, plan.steps());
   const auto rows = static_cast<std::int64_t>(visits.ids.size());
   FeedPlan feed_plan{
@@ -123,8 +122,15 @@ std::vector<Engine::Group> Engine::group_workers(std::uint32_t step, std::int64_
   return groups;
 }
 
-/// Workers outside the group have no rows, and so keep their statistics.
+/// Tells the layers that need to know whose rows the next batch has. Workers outside the group have
+/// none, and so keep their statistics.
 void Engine::set_layout(const Group& group, std::uint32_t step) {
+  dropout_->step = step;
+  dropout_->slices.clear();
+  for (std::uint32_t worker = 0; worker < group.count; ++worker) {
+    const WorkerId id{hosted_.first + group.first + worker};
+    dropout_->slices.push_back({id, static_cast<std::int64_t>(plan_->batch_of(id, step).size())});
+  }
   if (spec_.config.workers.batch_norm == WorkersConfig::BatchNorm::kShared) {
     layout_->starts = {0, group.rows};
     return;
@@ -142,7 +148,7 @@ torch::Tensor Engine::forward_losses(const Group& group, std::uint32_t step) {
   const Batch batch = spec_.feed->next(seconds_);
   const Timer timer(seconds_.forward);
   const auto output = spec_.model->forward(batch.inputs);
-  const auto losses = losses_of(output.logits, batch.targets);
+  const auto losses = example_losses(output.logits, batch.targets);
   if (spec_.collect_signals) {
     collected_.narrow(1, group.row, group.rows)
         .copy_(signal_set_.compute(output, batch.targets, losses));
@@ -310,7 +316,7 @@ std::vector<float> Engine::inference_losses(const Partition& partition) {
     const std::int64_t start = i == 0 ? 0 : ends[i - 1];
     const Batch batch = spec_.feed->next(waiting);
     mine.narrow(0, start, ends[i] - start)
-        .copy_(losses_of(spec_.model->forward(batch.inputs).logits, batch.targets));
+        .copy_(example_losses(spec_.model->forward(batch.inputs).logits, batch.targets));
   }
   spec_.model->train();
   auto host = mine.to(torch::kCPU).contiguous();

@@ -11,6 +11,7 @@
 #include "impart/comm/communicator.h"
 #include "impart/comm/hosted_workers.h"
 #include "impart/models/classifier.h"
+#include "impart/models/dropout.h"
 #include "impart/models/worker_batch_norm.h"
 #include "impart/store/ledger.h"
 #include "impart/train/batch_signals.h"
@@ -117,6 +118,7 @@ class Engine {
   HostedWorkers hosted_;
   SignalSet signal_set_;
   std::shared_ptr<WorkerLayout> layout_;
+  std::shared_ptr<DropoutPlan> dropout_;
   FlatParameters parameters_;
   Optimizer optimizer_;
   GradientSum gradient_sum_;

@@ -9,6 +9,7 @@
 #include <torch/torch.h>
 
 #include "impart/models/worker_statistics.h"
+#include "impart/train/losses.h"
 
 namespace impart {
 namespace {
@@ -82,7 +83,7 @@ Evaluation evaluate(Classifier& model, Feed& feed, const EvaluationSpec& spec,
   }
   const auto options = torch::TensorOptions().device(feed.device());
   auto loss = torch::zeros({}, options.dtype(torch::kFloat64));
-  auto correct = torch::zeros({}, options.dtype(torch::kInt64));
+  auto counts = torch::zeros({2}, options.dtype(torch::kInt64));  // right ones, all
   FeedPlan plan = plan_batches(feed.examples(), spec, communicator);
   const std::size_t batches = plan.ends.size();
   feed.begin(std::move(plan));
@@ -91,18 +92,19 @@ Evaluation evaluate(Classifier& model, Feed& feed, const EvaluationSpec& spec,
     const Batch batch = feed.next(waiting);
     if (statistics) statistics->set_rows(batch.targets.size(0));
     const auto logits = model.forward(batch.inputs).logits;
-    loss += torch::nn::functional::cross_entropy(
-                logits, batch.targets,
-                torch::nn::functional::CrossEntropyFuncOptions().reduction(torch::kSum))
-                .to(torch::kFloat64);
-    correct += logits.argmax(1).eq(batch.targets).sum();
+    loss += prediction_losses(logits, batch.targets).sum(torch::kFloat64);
+    counts += torch::stack({logits.argmax(-1).eq(batch.targets).sum(),
+                            batch.targets.ne(kNoTarget).sum()});
   }
   statistics.reset();
   model.train();
-  std::array sums = {loss.item<double>(), static_cast<double>(correct.item<std::int64_t>())};
+  const auto counted = counts.to(torch::kFloat64).to(torch::kCPU);
+  std::array sums = {loss.item<double>(), counted[0].item<double>(), counted[1].item<double>()};
   communicator.all_reduce_sum(std::span<double>(sums));
-  const auto count = static_cast<double>(std::max<std::uint64_t>(1, feed.examples()));
-  return {.loss = sums[0] / count, .accuracy = 100 * sums[1] / count};
+  const double predictions = std::max(1.0, sums[2]);
+  return {.predictions = static_cast<std::uint64_t>(sums[2]),
+          .loss = sums[0] / predictions,
+          .accuracy = 100 * sums[1] / predictions};
 }
 
 }  // namespace impart

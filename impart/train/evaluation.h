@@ -18,8 +18,9 @@ struct EvaluationSpec {
 };
 
 struct Evaluation {
-  double loss = 0;
-  double accuracy = 0;  ///< percent
+  std::uint64_t predictions = 0;  ///< examples, or tokens with a target
+  double loss = 0;                ///< mean over the predictions, in nats
+  double accuracy = 0;            ///< percent of them
 };
 
 /// Loss and accuracy on a data set. The batches, in file order, are dealt to the processes in turn.

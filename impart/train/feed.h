@@ -3,7 +3,6 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
-#include <string>
 #include <vector>
 
 #include <torch/types.h>
@@ -12,16 +11,14 @@
 #include "impart/data/augment.h"
 #include "impart/data/batch.h"
 #include "impart/data/batch_reader.h"
-#include "impart/data/example_set.h"
 #include "impart/store/ledger.h"
-#include "impart/store/store.h"
 
 namespace impart {
 
 /// What goes through the model in one forward pass, on the model's device.
 struct Batch {
   torch::Tensor inputs;   ///< [B, ...], as the model takes them
-  torch::Tensor targets;  ///< int64 [B]
+  torch::Tensor targets;  ///< int64: classes [B], or next tokens [B, T] (kNoTarget: none)
 };
 
 /// The rows that a feed is going to be asked for, batch after batch.
@@ -57,20 +54,5 @@ using EpochAugmentation = std::function<AugmentPlan(std::uint32_t epoch)>;
 
 /// Batches of images that are all on the device already: no host work per example.
 std::unique_ptr<Feed> make_device_feed(DeviceImages images, EpochAugmentation augmentation);
-
-struct StoredFeedSpec {
-  std::shared_ptr<const ExampleSet> set;
-  Store* store = nullptr;  ///< must outlive the feed
-  torch::Device device = torch::kCPU;
-  EpochAugmentation augmentation = {};
-  bool random_decode = false;  ///< augmented examples are also decoded with random choices
-  std::uint64_t seed = 0;      ///< of these
-  std::uint32_t threads = 1, batches_ahead = 4;
-  OnBadExample on_bad_example = OnBadExample::kFail;
-};
-
-/// Batches of images that are read from a store and decoded on background threads. Examples that
-/// are still on their way to this process are waited for, while the store moves on.
-std::unique_ptr<Feed> make_stored_feed(StoredFeedSpec spec);
 
 }  // namespace impart

@@ -20,6 +20,7 @@ struct RunProgress {
   double examples_per_second = 0;        ///< of the run so far, while training
   double seconds_left = 0;               ///< at that speed
   std::optional<double> loss, accuracy;  ///< of the last epoch
+  std::optional<double> perplexity;      ///< instead of the accuracy, of language
 };
 
 /// What one epoch came to, as in metrics.jsonl.
@@ -27,6 +28,7 @@ struct EpochReport {
   std::uint32_t epoch = 0, epochs = 0;
   double train_loss = 0, train_accuracy = 0;
   std::optional<double> test_loss, test_accuracy;
+  std::optional<double> test_perplexity, test_bits_per_byte;  ///< of language
   double seconds = 0;
   std::string event;  ///< what happened to the partition before it; "" if nothing
 };

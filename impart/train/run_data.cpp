@@ -1,5 +1,7 @@
 #include "impart/train/run_data.h"
 
+#include <algorithm>
+#include <numeric>
 #include <utility>
 
 #include <fmt/format.h>
@@ -8,8 +10,11 @@
 
 #include "impart/core/error.h"
 #include "impart/data/datasets.h"
+#include "impart/data/text_datasets.h"
 #include "impart/store/partitioned_store.h"
 #include "impart/store/replicated_store.h"
+#include "impart/train/stored_feed.h"
+#include "impart/train/token_feed.h"
 
 namespace impart {
 namespace {
@@ -24,6 +29,26 @@ DataSpec data_spec(const RunConfig& config) {
           .image_size = config.data.image_size,
           .image_column = config.data.image_column,
           .label_column = config.data.label_column};
+}
+
+TextSpec text_spec(const RunConfig& config) {
+  return {.name = config.data.name,
+          .root = config.data.root,
+          .train_file = config.data.train_file,
+          .test_file = config.data.test_file,
+          .test_share = config.data.test_share,
+          .tokenizer = config.data.tokenizer,
+          .vocabulary = config.data.vocabulary,
+          .vocabulary_file = config.data.vocabulary_file,
+          .blocks = {.length = config.data.block,
+                     .stride = config.data.stride,
+                     .pack = config.data.pack},
+          .limit = config.data.limit,
+          .text_column = config.data.text_column,
+          .label_column = config.data.label_column,
+          .seed = config.data.seed,
+          .train_examples = config.data.train_examples,
+          .test_examples = config.data.test_examples};
 }
 
 void check_count(const RunConfig& config, std::uint64_t examples) {
@@ -43,15 +68,25 @@ EpochAugmentation augmentation_of(const RunConfig& config, std::uint64_t seed,
   };
 }
 
-/// What tells one data set from another: how many examples, how long, and of which class.
-std::string fingerprint(const RunConfig& config, const ExampleSet& set) {
-  std::vector<std::uint64_t> facts = {set.channels, set.height, set.width};
-  for (std::uint64_t id = 0; id < set.count(); ++id) {
-    facts.push_back(set.payloads->payload_bytes(ExampleId{id}));
-    facts.push_back(set.labels[id]);
+/// What tells one data set from another: the shape of its examples, how many there are, how long,
+/// and of which class.
+std::string fingerprint(const RunConfig& config, std::vector<std::uint64_t> shape,
+                        const PayloadSource& payloads, const std::vector<std::uint32_t>& labels) {
+  std::vector<std::uint64_t> facts = std::move(shape);
+  for (std::uint64_t id = 0; id < payloads.examples(); ++id) {
+    facts.push_back(payloads.payload_bytes(ExampleId{id}));
+    if (!labels.empty()) facts.push_back(labels[id]);
   }
-  return fmt::format("{} {} {:016x}", config.data.name, set.count(),
+  return fmt::format("{} {} {:016x}", config.data.name, payloads.examples(),
                      XXH3_64bits(facts.data(), facts.size() * sizeof facts[0]));
+}
+
+std::uint64_t bytes_of(const PayloadSource& payloads) {
+  std::uint64_t bytes = 0;
+  for (std::uint64_t id = 0; id < payloads.examples(); ++id) {
+    bytes += payloads.payload_bytes(ExampleId{id});
+  }
+  return bytes;
 }
 
 RunData prepare_in_memory(ImageData images, const RunConfig& config, torch::Device device) {
@@ -72,18 +107,18 @@ RunData prepare_in_memory(ImageData images, const RunConfig& config, torch::Devi
   return data;
 }
 
-std::unique_ptr<Store> make_train_store(const ExampleSet& set, const RunConfig& config,
+std::unique_ptr<Store> make_train_store(std::shared_ptr<const PayloadSource> payloads,
+                                        const std::string& data_id, const RunConfig& config,
                                         Communicator& communicator) {
   constexpr std::uint64_t kMebibyte = 1 << 20;
   if (config.store.kind == StoreConfig::Kind::kReplicated) {
     return make_replicated_store(
         {.workers = config.workers.count, .cache_bytes = config.store.cache * kMebibyte},
-        communicator, set.payloads);
+        communicator, std::move(payloads));
   }
-  return make_partitioned_store({.workers = config.workers.count,
-                                 .path = config.store.path,
-                                 .data_id = fingerprint(config, set)},
-                                communicator, set.payloads);
+  return make_partitioned_store(
+      {.workers = config.workers.count, .path = config.store.path, .data_id = data_id},
+      communicator, std::move(payloads));
 }
 
 std::unique_ptr<Feed> make_feed(ExampleSet set, Store& store, const RunConfig& config,
@@ -91,10 +126,14 @@ std::unique_ptr<Feed> make_feed(ExampleSet set, Store& store, const RunConfig& c
   const std::uint64_t examples = set.count();
   const auto& augmentation = find_entry(kAugmentations, "augmentation", config.data.augment);
   const bool skip = config.data.on_error == DataConfig::OnError::kSkip;
-  return make_stored_feed({.set = std::make_shared<const ExampleSet>(std::move(set)),
+  const auto shared = std::make_shared<const ExampleSet>(std::move(set));
+  return make_stored_feed({.payloads = shared->payloads,
+                           .decoder = shared->decoder,
+                           .row_bytes = shared->image_bytes(),
+                           .format = make_image_format(
+                               shared, augmentation_of(config, seed, examples), device),
                            .store = &store,
                            .device = device,
-                           .augmentation = augmentation_of(config, seed, examples),
                            .random_decode = augmentation.random_decode,
                            .seed = seed,
                            .threads = config.data.decode_threads,
@@ -110,11 +149,12 @@ RunData prepare_from_store(ExampleData sets, const RunConfig& config, torch::Dev
                .channels = set.channels,
                .image_size = set.height,
                .labels = set.labels,
-               .truth = set.truth};
-  for (std::uint64_t id = 0; id < set.count(); ++id) {
-    data.payload_bytes += set.payloads->payload_bytes(ExampleId{id});
-  }
-  data.train_store = make_train_store(set, config, communicator);
+               .truth = set.truth,
+               .payload_bytes = bytes_of(*set.payloads)};
+  data.train_store = make_train_store(
+      set.payloads,
+      fingerprint(config, {set.channels, set.height, set.width}, *set.payloads, set.labels), config,
+      communicator);
   data.test_store =
       make_replicated_store({.workers = config.workers.count}, communicator, sets.test.payloads);
   data.train = make_feed(std::move(sets.train), *data.train_store, config, config.seed, device);
@@ -122,9 +162,60 @@ RunData prepare_from_store(ExampleData sets, const RunConfig& config, torch::Dev
   return data;
 }
 
+RunData prepare_text(TextData loaded, const RunConfig& config, torch::Device device,
+                     Communicator& communicator) {
+  const auto text = std::make_shared<const TextData>(std::move(loaded));
+  const TokenSet& set = text->train;
+  const auto payloads = make_token_source({text, &text->train});
+  RunData data{.examples = set.count(),
+               .classes = set.classes,
+               .labels = set.labels,
+               .truth = set.truth,
+               .payload_bytes = bytes_of(*payloads),
+               .text = text};
+  if (set.is_corpus()) {
+    data.test_bytes = std::accumulate(text->test.bytes.begin(), text->test.bytes.end(),
+                                      std::uint64_t{0});
+  }
+  data.test = make_token_feed(text->test, device);
+  if (config.store.kind == StoreConfig::Kind::kReplicated) {
+    const bool reads_files =
+        find_entry(kTextDatasets, "data set", config.data.name).reads_files;
+    if (reads_files) data.loaded_bytes = data.payload_bytes;
+    data.train = make_token_feed(set, device);
+    return data;
+  }
+  data.train_store = make_train_store(
+      payloads, fingerprint(config, {set.vocabulary, set.length}, *payloads, set.labels), config,
+      communicator);
+  data.train = make_stored_feed({.payloads = payloads,
+                                 .decoder = make_token_decoder(),
+                                 .row_bytes = token_row_bytes(set),
+                                 .format = make_token_format(set, device),
+                                 .store = data.train_store.get(),
+                                 .device = device,
+                                 .threads = config.data.decode_threads,
+                                 .batches_ahead = config.data.prefetch});
+  return data;
+}
+
+/// Whether a name is that of text; the tables of images and of text have no name in common.
+bool is_text(const std::string& name) {
+  return std::any_of(std::begin(kTextDatasets), std::end(kTextDatasets),
+                     [&](const TextDatasetEntry& entry) { return entry.name == name; });
+}
+
 }  // namespace
 
 LoadedData load_run_data(const RunConfig& config) {
+  if (is_text(config.data.name)) {
+    if (config.store.files) {
+      throw ConfigError("store.files: text is read into memory once; take store.files: false");
+    }
+    TextData text = load_text(text_spec(config));
+    check_count(config, text.train.count());
+    return text;
+  }
   const DataSpec spec = data_spec(config);
   const bool streams = config.store.kind == StoreConfig::Kind::kPartitioned || config.store.files ||
                        find_entry(kDatasets, "data set", spec.name).function == nullptr;
@@ -142,6 +233,9 @@ RunData prepare_run_data(LoadedData loaded, const RunConfig& config, torch::Devi
                          Communicator& communicator) {
   if (auto* images = std::get_if<ImageData>(&loaded)) {
     return prepare_in_memory(std::move(*images), config, device);
+  }
+  if (auto* text = std::get_if<TextData>(&loaded)) {
+    return prepare_text(std::move(*text), config, device, communicator);
   }
   return prepare_from_store(std::move(std::get<ExampleData>(loaded)), config, device, communicator);
 }

@@ -11,14 +11,15 @@
 #include "impart/comm/communicator.h"
 #include "impart/data/example_set.h"
 #include "impart/data/image_set.h"
+#include "impart/data/token_set.h"
 #include "impart/store/store.h"
 #include "impart/train/config.h"
 #include "impart/train/feed.h"
 
 namespace impart {
 
-/// The data set of a run: all of its images in memory, or opened, to be read as they are needed.
-using LoadedData = std::variant<ImageData, ExampleData>;
+/// The data set of a run: images, all in memory or opened, to be read as they are needed; or text.
+using LoadedData = std::variant<ImageData, ExampleData, TextData>;
 
 /// Reads or opens what the config says. Nothing is written yet: what is wrong with the data is
 /// found before a run directory is made. DataError, ConfigError.
@@ -26,13 +27,17 @@ LoadedData load_run_data(const RunConfig& config);
 
 /// What training needs of its data.
 struct RunData {
-  std::uint64_t examples = 0;  ///< to train on
-  std::uint32_t classes = 0, channels = 0, image_size = 0;
+  std::uint64_t examples = 0;                ///< to train on
+  std::uint32_t classes = 0;                 ///< 0 for language
+  std::uint32_t channels = 0, image_size = 0;  ///< of images
   std::vector<std::uint32_t> labels = {};
   std::vector<float> truth = {};
   std::uint64_t payload_bytes = 0;  ///< of all training examples together
   /// Read into memory by every process before training; 0 if examples are read when needed.
   std::uint64_t loaded_bytes = 0;
+  std::shared_ptr<const TextData> text = nullptr;  ///< null for images
+  /// Bytes of text that the test set's targets stand for; 0 if that is unknown, or no language.
+  std::uint64_t test_bytes = 0;
 
   /// Where the examples are; null where all of them are on the device of every process.
   std::unique_ptr<Store> train_store = nullptr, test_store = nullptr;

@@ -67,13 +67,9 @@ std::string version_of(int major, int minor, int patch) {
 void write_summary(const std::string& folder, const RunSummary& summary,
                    const nlohmann::ordered_json& more) {
   Json json = Json::object();
-  const auto put_known = [&](const char* name, const std::optional<double>& value) {
+  for_each_result(summary, [&](const char* name, const std::optional<double>& value) {
     if (value) json[name] = *value;
-  };
-  put_known("best_accuracy", summary.best_accuracy);
-  put_known("final_accuracy", summary.final_accuracy);
-  put_known("best_perplexity", summary.best_perplexity);
-  put_known("final_perplexity", summary.final_perplexity);
+  });
   json["best_epoch"] = summary.best_epoch;
   json["epochs"] = summary.epochs;
   json["examples"] = summary.examples;

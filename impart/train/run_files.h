@@ -15,12 +15,14 @@ namespace impart {
 // ended. All are written complete or not at all. IoError if they cannot be.
 
 /// How a run came out and what it cost. Classifiers have accuracies (percent), language models
-/// perplexities.
+/// perplexities and bits per byte.
 struct RunSummary {
   std::optional<double> best_accuracy = {};
   std::optional<double> final_accuracy = {};
   std::optional<double> best_perplexity = {};
   std::optional<double> final_perplexity = {};
+  std::optional<double> best_bits_per_byte = {};
+  std::optional<double> final_bits_per_byte = {};
   std::uint32_t best_epoch = 0;  ///< counted from 0, as everywhere
   std::uint32_t epochs = 0;
   std::uint64_t examples = 0;
@@ -41,6 +43,17 @@ struct RunSummary {
   std::uint64_t peak_stored_examples = 0;
   std::string weights_sha256 = {};
 };
+
+/// Calls f(name, value) for the results that only some runs have. `Summary` may be const.
+template <class Summary, class Function>
+void for_each_result(Summary& s, Function&& f) {
+  f("best_accuracy", s.best_accuracy);
+  f("final_accuracy", s.final_accuracy);
+  f("best_perplexity", s.best_perplexity);
+  f("final_perplexity", s.final_perplexity);
+  f("best_bits_per_byte", s.best_bits_per_byte);
+  f("final_bits_per_byte", s.final_bits_per_byte);
+}
 
 /// Writes folder/summary.json: the members above under their names, those without a value left
 /// out, then the members of `more`, an object.

@@ -44,6 +44,8 @@ void RunRecorder::record_epoch(const EpochResult& result, const PlacementChange*
                                    {"train_accuracy", result.train_accuracy}};
   if (result.test_loss) record["test_loss"] = *result.test_loss;
   if (result.test_accuracy) record["test_accuracy"] = *result.test_accuracy;
+  if (result.test_perplexity) record["test_perplexity"] = *result.test_perplexity;
+  if (result.test_bits_per_byte) record["test_bits_per_byte"] = *result.test_bits_per_byte;
   record["non_finite"] = result.non_finite;
   if (result.skipped > 0) record["skipped"] = result.skipped;
   if (change != nullptr) {
@@ -64,6 +66,8 @@ void RunRecorder::record_epoch(const EpochResult& result, const PlacementChange*
   scalar("train/learning_rate", result.learning_rate);
   if (result.test_loss) scalar("test/loss", *result.test_loss);
   if (result.test_accuracy) scalar("test/accuracy", *result.test_accuracy);
+  if (result.test_perplexity) scalar("test/perplexity", *result.test_perplexity);
+  if (result.test_bits_per_byte) scalar("test/bits_per_byte", *result.test_bits_per_byte);
   if (change != nullptr) {
     scalar("placement/moved", static_cast<double>(change->moved));
     scalar("placement/imbalance_cv", change->imbalance_cv);

@@ -20,6 +20,7 @@ struct EpochResult {
   double learning_rate = 0;
   double train_loss = 0, train_accuracy = 0;
   std::optional<double> test_loss = {}, test_accuracy = {};
+  std::optional<double> test_perplexity = {}, test_bits_per_byte = {};  ///< of language
   std::uint64_t non_finite = 0;  ///< visits with a NaN or infinite signal
   std::uint64_t skipped = 0;     ///< examples that could not be read
   double seconds_train = 0, seconds = 0;

@@ -51,8 +51,9 @@ json describe(const RunState& state) {
   json summary;
   for_each_running(state.summary,
                    [&](const char* name, const auto& value) { summary[name] = value; });
-  if (state.summary.best_accuracy) summary["best_accuracy"] = *state.summary.best_accuracy;
-  if (state.summary.final_accuracy) summary["final_accuracy"] = *state.summary.final_accuracy;
+  for_each_result(state.summary, [&](const char* name, const std::optional<double>& value) {
+    if (value) summary[name] = *value;
+  });
   json content = {{"epoch", state.epoch},
                   {"step", state.step},
                   {"total_steps", state.total_steps},
@@ -76,11 +77,9 @@ RunState parse(const json& content) {
   const json& summary = content.at("summary");
   for_each_running(state.summary,
                    [&](const char* name, auto& value) { summary.at(name).get_to(value); });
-  const auto read_optional = [&](const char* name, std::optional<double>& value) {
+  for_each_result(state.summary, [&](const char* name, std::optional<double>& value) {
     if (summary.contains(name)) value = summary.at(name).get<double>();
-  };
-  read_optional("best_accuracy", state.summary.best_accuracy);
-  read_optional("final_accuracy", state.summary.final_accuracy);
+  });
   if (content.contains("change")) {
     const json& change = content.at("change");
     const auto number = [&](std::size_t at) {  // NaN is written as null

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
+#include <numbers>
 #include <utility>
 
 #include <fmt/format.h>
@@ -10,11 +12,10 @@
 
 #include "impart/core/column_file.h"
 #include "impart/core/error.h"
-#include "impart/models/init.h"
-#include "impart/models/models.h"
-#include "impart/models/worker_statistics.h"
 #include "impart/train/gather_costs.h"
+#include "impart/train/hardest_texts.h"
 #include "impart/train/learning_rate.h"
+#include "impart/train/run_model.h"
 #include "impart/train/run_state.h"
 #include "impart/train/weights_hash.h"
 
@@ -22,18 +23,6 @@ namespace impart {
 namespace {
 
 constexpr std::size_t kObserveBatch = 4096;
-
-std::shared_ptr<Classifier> make_model(const RunConfig& config, const RunData& data) {
-  const ModelSpec spec{
-      .classes = data.classes,
-      .channels = data.channels,
-      .image_size = data.image_size,
-      .stem = config.model.stem == ModelConfig::Stem::kCifar ? Stem::kCifar : Stem::kImagenet};
-  auto model = find_entry(kModels, "model", config.model.name).function(spec);
-  initialise_parameters(*model, config.seed);
-  model->to(data.train->device());
-  return model;
-}
 
 double seconds_since(std::chrono::steady_clock::time_point start) {
   return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
@@ -50,7 +39,7 @@ Trainer::Trainer(const RunSpec& spec, Communicator& communicator, const RunObser
       data_(std::move(data)),
       placement_(config_,
                  {.examples = data_.examples, .labels = data_.labels, .truth = data_.truth}),
-      engine_({.config = config_, .model = make_model(config_, data_), .feed = data_.train.get()},
+      engine_({.config = config_, .model = make_run_model(config_, data_), .feed = data_.train.get()},
               communicator) {
   summary_.epochs = config_.epochs;
   summary_.examples = data_.examples;
@@ -244,21 +233,43 @@ Evaluation Trainer::evaluate_model(std::uint32_t epoch) {
                             .hosted_workers = shared ? 1 : engine_.hosted().count,
                             .epoch = epoch,
                             .reader = WorkerId{engine_.hosted().first}};
-  const Evaluation evaluation = evaluate(engine_.model(), *data_.test, spec, communicator_);
+  Evaluation evaluation = evaluate(engine_.model(), *data_.test, spec, communicator_);
   seconds_.evaluation += seconds_since(started);
   summary_.seconds_eval += seconds_since(started);
   return evaluation;
+}
+
+std::optional<double> Trainer::bits_per_byte(const Evaluation& evaluation) const {
+  if (data_.test_bytes == 0) return std::nullopt;
+  const double nats = evaluation.loss * static_cast<double>(evaluation.predictions);
+  return nats / std::numbers::ln2 / static_cast<double>(data_.test_bytes);
+}
+
+/// Best and final results: of language models perplexity, of others accuracy.
+void Trainer::note_result(const Evaluation& evaluation, std::uint32_t epoch) {
+  const double perplexity = std::exp(evaluation.loss);
+  const auto bits = bits_per_byte(evaluation);
+  const bool is_best = is_language() ? !(summary_.best_perplexity <= perplexity)
+                                     : !(summary_.best_accuracy >= evaluation.accuracy);
+  if (is_best) summary_.best_epoch = epoch;
+  if (!is_language()) {
+    if (is_best) summary_.best_accuracy = evaluation.accuracy;
+    summary_.final_accuracy = evaluation.accuracy;
+    return;
+  }
+  if (is_best) {
+    summary_.best_perplexity = perplexity;
+    summary_.best_bits_per_byte = bits;
+  }
+  summary_.final_perplexity = perplexity;
+  summary_.final_bits_per_byte = bits;
 }
 
 void Trainer::record_epoch(const std::optional<Evaluation>& evaluation, double seconds_train) {
   const std::uint32_t epoch = position_.epoch;
   if (evaluation) {
     last_evaluation_ = evaluation;
-    if (!summary_.best_accuracy || evaluation->accuracy > *summary_.best_accuracy) {
-      summary_.best_accuracy = evaluation->accuracy;
-      summary_.best_epoch = epoch;
-    }
-    summary_.final_accuracy = evaluation->accuracy;
+    note_result(*evaluation, epoch);
   }
   EpochResult result{.epoch = epoch,
                      .step = position_.total_steps,
@@ -269,8 +280,12 @@ void Trainer::record_epoch(const std::optional<Evaluation>& evaluation, double s
                      .skipped = skipped_count_,
                      .seconds_train = seconds_train,
                      .seconds = seconds_since(epoch_started_)};
-  if (evaluation) result.test_loss = evaluation->loss;
-  if (evaluation) result.test_accuracy = evaluation->accuracy;
+  if (evaluation) {
+    result.test_loss = evaluation->loss;
+    result.test_accuracy = evaluation->accuracy;
+    if (is_language()) result.test_perplexity = std::exp(evaluation->loss);
+    result.test_bits_per_byte = bits_per_byte(*evaluation);
+  }
   if (recorder_) recorder_->record_epoch(result, change_ ? &*change_ : nullptr);
   if (!is_writer() || !observer_.epoch) return;
   observer_.epoch({.epoch = epoch,
@@ -279,6 +294,8 @@ void Trainer::record_epoch(const std::optional<Evaluation>& evaluation, double s
                    .train_accuracy = train_accuracy_,
                    .test_loss = result.test_loss,
                    .test_accuracy = result.test_accuracy,
+                   .test_perplexity = result.test_perplexity,
+                   .test_bits_per_byte = result.test_bits_per_byte,
                    .seconds = result.seconds,
                    .event = change_ ? std::string(name_of(change_->kind)) : ""});
 }
@@ -330,7 +347,10 @@ void Trainer::report(std::string_view phase) const {
        .examples_per_second = speed,
        .seconds_left = speed > 0 ? left / speed : 0,
        .loss = last_evaluation_ ? std::optional(train_loss_) : std::nullopt,
-       .accuracy = last_evaluation_ ? std::optional(last_evaluation_->accuracy) : std::nullopt});
+       .accuracy = last_evaluation_ ? std::optional(last_evaluation_->accuracy) : std::nullopt,
+       .perplexity = last_evaluation_ && is_language()
+                         ? std::optional(std::exp(last_evaluation_->loss))
+                         : std::nullopt});
 }
 
 void Trainer::write_checkpoint() {
@@ -393,6 +413,11 @@ void Trainer::write_results() {
   write_scores(config_.output + "/importance.npy", "importance",
                table.importance(config_.importance.notion));
   if (config_.importance.history) write_history(config_.output + "/history.npy", table);
+  if (data_.text && config_.importance.texts > 0) {
+    auto texts = choose_texts(table, notions_of(config_), *data_.text, config_.importance.texts);
+    if (config_.importance.token_losses) add_token_losses(engine_.model(), *data_.text, texts);
+    write_texts(config_.output + "/texts.jsonl", texts);
+  }
   const auto sizes = placement_.partition().sizes();
   write_summary(config_.output, summary_,
                 {{"config_hash", spec_.config_hash},

@@ -50,6 +50,9 @@ class Trainer {
   void finish_epoch(double seconds_train);
   Evaluation evaluate_model(std::uint32_t epoch);
   void record_epoch(const std::optional<Evaluation>& evaluation, double seconds_train);
+  void note_result(const Evaluation& evaluation, std::uint32_t epoch);
+  std::optional<double> bits_per_byte(const Evaluation& evaluation) const;
+  bool is_language() const { return data_.text && data_.text->train.is_corpus(); }
   void write_checkpoint();
   Visits gather_epoch_visits();
   void gather_skipped();

@@ -24,7 +24,7 @@ constexpr std::uint64_t kImageBytes = 4;
 
 /// A payload is a number; the image is the number's low byte and three of the choices' bytes. Odd
 /// hundreds are damaged.
-class NumberDecoder final : public ImageDecoder {
+class NumberDecoder final : public PayloadDecoder {
  public:
   void decode(std::span<const std::byte> payload, const DecodeChoices& choices,
               std::span<std::uint8_t> pixels) const override {
@@ -48,7 +48,7 @@ const NumberDecoder kDecoder;
 
 BatchReaderSpec spec_with(std::uint32_t threads) {
   return {
-      .decoder = &kDecoder, .image_bytes = kImageBytes, .threads = threads, .read = read_number};
+      .decoder = &kDecoder, .row_bytes = kImageBytes, .threads = threads, .read = read_number};
 }
 
 /// Rows of examples 0, 1, …, below 100, taking turns among three workers.
@@ -74,8 +74,8 @@ std::vector<std::uint8_t> all_pixels(BatchReader& reader, BatchList list) {
   reader.begin(std::move(list));
   for (std::size_t b = 0; b < batches; ++b) {
     const ReadBatch batch = reader.next();
-    EXPECT_EQ(batch.pixels.size(), batch.rows.size() * kImageBytes);
-    pixels.insert(pixels.end(), batch.pixels.begin(), batch.pixels.end());
+    EXPECT_EQ(batch.decoded.size(), batch.rows.size() * kImageBytes);
+    pixels.insert(pixels.end(), batch.decoded.begin(), batch.decoded.end());
   }
   return pixels;
 }
@@ -95,8 +95,8 @@ TEST_P(BatchReaderWith, GivesBatchesInOrder) {
       ASSERT_EQ(batch.valid.size(), batch.rows.size());
       for (std::size_t i = 0; i < batch.rows.size(); ++i, ++row) {
         ASSERT_EQ(batch.rows[i], list.rows[row]);
-        ASSERT_EQ(batch.pixels[i * kImageBytes], index(list.rows[row].id));
-        ASSERT_EQ(batch.pixels[i * kImageBytes + 1], 7);
+        ASSERT_EQ(batch.decoded[i * kImageBytes], index(list.rows[row].id));
+        ASSERT_EQ(batch.decoded[i * kImageBytes + 1], 7);
         ASSERT_EQ(batch.valid[i], 1);
       }
       EXPECT_TRUE(batch.skipped.empty());
@@ -138,8 +138,8 @@ TEST_P(BatchReaderWith, WaitsForRowsThatAreNotReadyAndGoesOnWithOthers) {
   EXPECT_EQ(first_ready, 0u);
   EXPECT_EQ(too_early, 0u);
   EXPECT_GE(batch.seconds_waited, 0.0005);
-  for (std::size_t i = 0; i < 30; ++i) EXPECT_EQ(batch.pixels[i * kImageBytes], i);
-  EXPECT_EQ(reader.next().pixels[0], 30);
+  for (std::size_t i = 0; i < 30; ++i) EXPECT_EQ(batch.decoded[i * kImageBytes], i);
+  EXPECT_EQ(reader.next().decoded[0], 30);
 }
 
 TEST_P(BatchReaderWith, SkipsBadExamples) {
@@ -157,7 +157,7 @@ TEST_P(BatchReaderWith, SkipsBadExamples) {
                           {ExampleId{103}, a},
                           {ExampleId{104}, c}}));
   const ReadBatch batch = reader.next();
-  const auto shade = [&](std::size_t row) { return batch.pixels[row * kImageBytes]; };
+  const auto shade = [&](std::size_t row) { return batch.decoded[row * kImageBytes]; };
   EXPECT_EQ(std::vector(batch.valid.begin(), batch.valid.end()),
             (std::vector<std::uint8_t>{0, 1, 1, 1, 1, 0, 0, 0}));
   EXPECT_EQ(shade(0), 2) << "a later row of the same worker";
@@ -230,8 +230,8 @@ TEST_P(BatchReaderWith, SurvivesWhatThePumpThrows) {
   for (int i = 0; i < 2; ++i) {
     EXPECT_THROW(reader.next([] { throw PeerError("lost"); }), PeerError);
   }
-  EXPECT_EQ(reader.next([&] { is_ready = true; }).pixels[0], 0);
-  EXPECT_EQ(reader.next().pixels[0], 3);
+  EXPECT_EQ(reader.next([&] { is_ready = true; }).decoded[0], 0);
+  EXPECT_EQ(reader.next().decoded[0], 3);
 }
 
 TEST_P(BatchReaderWith, DecodesIntoTheCallersBuffers) {
@@ -242,7 +242,7 @@ TEST_P(BatchReaderWith, DecodesIntoTheCallersBuffers) {
   BatchReader reader(spec);
   reader.begin(list_of({8, 8, 5, 8}));
   for (std::size_t b = 0; b < 4; ++b) {
-    EXPECT_EQ(reader.next().pixels.data(), buffers[b % buffers.size()].data());
+    EXPECT_EQ(reader.next().decoded.data(), buffers[b % buffers.size()].data());
   }
   EXPECT_THROW(reader.begin(list_of({9})), Error);
   spec.buffers.emplace_back();
@@ -326,7 +326,7 @@ TEST(BatchReader, ReadsOnSeveralThreadsAtATime) {
   std::mutex mutex;
   std::set<std::thread::id> threads;
   BatchReaderSpec spec = spec_with(3);
-  spec.image_bytes = 1 << 16;  // a portion is one row
+  spec.row_bytes = 1 << 16;  // a portion is one row
   spec.read = [&](ExampleId id, WorkerId worker, std::vector<std::byte>& payload) {
     {
       const std::lock_guard lock(mutex);
@@ -342,8 +342,8 @@ TEST(BatchReader, ReadsOnSeveralThreadsAtATime) {
 }
 
 TEST(BatchReader, RefusesWhatCannotBe) {
-  EXPECT_THROW(BatchReader({.image_bytes = 1, .read = read_number}), Error);
-  EXPECT_THROW(BatchReader({.decoder = &kDecoder, .image_bytes = 1, .read = {}}), Error);
+  EXPECT_THROW(BatchReader({.row_bytes = 1, .read = read_number}), Error);
+  EXPECT_THROW(BatchReader({.decoder = &kDecoder, .row_bytes = 1, .read = {}}), Error);
   BatchReader reader(spec_with(1));
   EXPECT_THROW(reader.next(), Error);
   EXPECT_THROW(reader.begin({.rows = {}, .ends = {1}}), Error);

@@ -92,6 +92,8 @@ TEST(ConfigText, LeavesOutOfTheHashWhatTheHeaderSays) {
                                                "data.prefetch",
                                                "importance.history",
                                                "importance.record",
+                                               "importance.texts",
+                                               "importance.token_losses",
                                                "partition.save",
                                                "store.path",
                                                "checkpoint.every",

@@ -10,14 +10,20 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr std::string_view kDatasets[] = {"shapes", "cifar10", "cifar100"};
-constexpr std::string_view kModels[] = {"small-cnn", "resnet18", "resnet34"};
+constexpr std::string_view kDatasets[] = {"shapes", "cifar10",   "cifar100",
+                                          "text",   "generated", "table"};
+constexpr std::string_view kModels[] = {"small-cnn", "resnet18", "resnet34",
+                                        "gpt-tiny",  "gpt-mini", "text-encoder"};
 constexpr std::string_view kAugmentations[] = {"none", "crop-flip"};
+constexpr std::string_view kTokenizers[] = {"byte", "char", "bpe"};
 const fs::path kPresets = fs::path(IMPART_SOURCE_DIR) / "presets";
 
 RunConfig load(const std::string& name) {
   return load_config((kPresets / name).string(), {},
-                     {.datasets = kDatasets, .augmentations = kAugmentations, .models = kModels});
+                     {.datasets = kDatasets,
+                      .augmentations = kAugmentations,
+                      .models = kModels,
+                      .tokenizers = kTokenizers});
 }
 
 TEST(Presets, AllLoadAndHaveTheirOwnNames) {
@@ -28,7 +34,7 @@ TEST(Presets, AllLoadAndHaveTheirOwnNames) {
     const RunConfig config = load(entry.path().string());
     EXPECT_TRUE(names.insert(config.name).second) << entry.path();
   }
-  EXPECT_GE(names.size(), 11u);
+  EXPECT_GE(names.size(), 23u);
 }
 
 TEST(Presets, FollowTheProtocolOfThePaper) {

@@ -1,0 +1,70 @@
+#include "impart/train/run_model.h"
+
+#include <algorithm>
+
+#include <fmt/format.h>
+
+#include "impart/core/error.h"
+#include "impart/models/init.h"
+#include "impart/models/models.h"
+#include "impart/models/text_models.h"
+#include "impart/train/token_feed.h"
+
+namespace impart {
+namespace {
+
+const TextModelEntry* find_text_model(const std::string& name) {
+  const auto found = std::find_if(std::begin(kTextModels), std::end(kTextModels),
+                                  [&](const TextModelEntry& entry) { return entry.name == name; });
+  return found == std::end(kTextModels) ? nullptr : found;
+}
+
+[[noreturn]] void refuse(const RunConfig& config, const char* model_for, const char* data_is) {
+  throw ConfigError(fmt::format("model.name: {} is for {}, but data.name: {} is {}",
+                                config.model.name, model_for, config.data.name, data_is));
+}
+
+const char* name_of(TextTask task) {
+  return task == TextTask::kLanguage ? "language" : "texts with classes";
+}
+
+std::shared_ptr<Classifier> make_text_model(const RunConfig& config, const RunData& data) {
+  const TextModelEntry* entry = find_text_model(config.model.name);
+  const TokenSet& set = data.text->train;
+  const TextTask task = set.is_corpus() ? TextTask::kLanguage : TextTask::kClassification;
+  if (entry == nullptr) refuse(config, "images", name_of(task));
+  if (entry->task != task) refuse(config, name_of(entry->task), name_of(task));
+  const bool pads = task == TextTask::kClassification;
+  return entry->function({.vocabulary = std::int64_t{set.vocabulary} + (pads ? 1 : 0),
+                          .length = set.length,
+                          .classes = std::max<std::int64_t>(set.classes, 1),
+                          .pad = pads ? padding_of(set) : 0,
+                          .dropout = config.model.dropout});
+}
+
+std::shared_ptr<Classifier> make_image_model(const RunConfig& config, const RunData& data) {
+  if (const auto* entry = find_text_model(config.model.name)) {
+    refuse(config, name_of(entry->task), "images");
+  }
+  if (config.model.dropout > 0) {
+    throw ConfigError(
+        fmt::format("model.dropout: {} has none; only text models do", config.model.name));
+  }
+  const bool cifar = config.model.stem == ModelConfig::Stem::kCifar;
+  return find_entry(kModels, "model", config.model.name)
+      .function({.classes = data.classes,
+                 .channels = data.channels,
+                 .image_size = data.image_size,
+                 .stem = cifar ? Stem::kCifar : Stem::kImagenet});
+}
+
+}  // namespace
+
+std::shared_ptr<Classifier> make_run_model(const RunConfig& config, const RunData& data) {
+  const auto model = data.text ? make_text_model(config, data) : make_image_model(config, data);
+  initialise_parameters(*model, config.seed);
+  model->to(data.train->device());
+  return model;
+}
+
+}  // namespace impart
