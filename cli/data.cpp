@@ -7,6 +7,7 @@
 #include <fmt/format.h>
 
 #include "cli/commands.h"
+#include "cli/data_blocks.h"
 #include "cli/data_fetch.h"
 #include "cli/engine_commands.h"
 #include "impart/core/error.h"
@@ -107,6 +108,7 @@ void add_data_command(CLI::App& app) {
   add_data_info(*command);
   add_data_pack(*command);
   add_data_verify(*command);
+  add_data_blocks(*command);
   add_data_fetch(*command);
 }
 
