@@ -5,14 +5,7 @@
 #include <cmath>
 #include <span>
 
-// The loops below are compiled for several vector widths, and the processor's is chosen when the
-// program starts. Sanitizers cannot run that early.
-#if defined(__x86_64__) && defined(__GNUC__) && !defined(__clang__) && \
-    !defined(__SANITIZE_ADDRESS__)
-#define IMPART_VECTOR_CLONES __attribute__((target_clones("arch=x86-64-v4", "avx2", "default")))
-#else
-#define IMPART_VECTOR_CLONES
-#endif
+#include "impart/models/vector_clones.h"
 
 namespace impart {
 namespace {

@@ -40,9 +40,25 @@ Fill fill_uniform(double bound) {
   };
 }
 
-/// How a module's parameter is drawn: the weight's shape tells what kind of layer it is.
+Fill fill_as(const InitialDraw& draw) {
+  switch (draw.kind) {
+    case InitialDraw::Kind::kNormal:
+      return fill_normal(draw.size);
+    case InitialDraw::Kind::kUniform:
+      return fill_uniform(draw.size);
+    case InitialDraw::Kind::kConstant:
+      break;
+  }
+  return fill_with(static_cast<float>(draw.size));
+}
+
+/// How a module's parameter is drawn: as the module says, or else the weight's shape tells what
+/// kind of layer it is.
 Fill choose_fill(const torch::nn::Module& module, const std::string& name,
                  const std::string& parameter) {
+  if (const auto* own = dynamic_cast<const DrawsItself*>(&module)) {
+    return fill_as(own->initial_draw(parameter));
+  }
   const auto parameters = module.named_parameters(/*recurse=*/false);
   const torch::Tensor* weight = parameters.find("weight");
   const std::int64_t dimensions = weight ? weight->dim() : 0;

@@ -6,8 +6,8 @@
 
 #include "impart/core/named_table.h"
 
-/// The entry point of this layer: which models there are. This header costs nothing to include; who
-/// runs a model includes classifier.h, and
+/// The entry point of this layer: which models of images there are (text_models.h: of text). This
+/// header costs nothing to include; who runs a model includes classifier.h, and
 ///   init.h               draws the parameters from the run's seed
 ///   state.h              saves and loads them
 ///   worker_statistics.h  keeps stacked workers apart in batch norm

@@ -1,0 +1,43 @@
+#pragma once
+
+#include <cmath>
+#include <limits>
+
+#include <torch/torch.h>
+#include <torch/version.h>
+
+/// Where LibTorch 1.13 and 2.x differ.
+namespace impart::compat {
+
+/// softmax(q kᵀ / √d + mask) v of [B, H, T, d] each; `mask` is undefined or added, broadcast to
+/// [B, H, T, T]. If `causal`, position t sees 0 .. t, and there is no mask.
+#if TORCH_VERSION_MAJOR >= 2
+inline torch::Tensor scaled_dot_product_attention(const torch::Tensor& q, const torch::Tensor& k,
+                                                  const torch::Tensor& v, const torch::Tensor& mask,
+                                                  bool causal) {
+  c10::optional<torch::Tensor> added;
+  if (mask.defined()) added = mask;
+  return at::scaled_dot_product_attention(q, k, v, added, /*dropout_p=*/0.0, causal);
+}
+#else
+inline torch::Tensor scaled_dot_product_attention(const torch::Tensor& q, const torch::Tensor& k,
+                                                  const torch::Tensor& v, const torch::Tensor& mask,
+                                                  bool causal) {
+  const std::int64_t batch = q.size(0) * q.size(1), tokens = q.size(2), width = q.size(3);
+  const auto stack = [&](const torch::Tensor& x) { return x.reshape({batch, tokens, width}); };
+  torch::Tensor added = mask.defined() ? mask : torch::zeros({1}, q.options());
+  if (causal) {
+    const double hidden = -std::numeric_limits<double>::infinity();
+    added =
+        torch::full({tokens, tokens}, hidden, q.options()).triu(1).expand({batch, tokens, tokens});
+  } else {
+    added = added.expand({q.size(0), q.size(1), tokens, tokens}).reshape({batch, tokens, tokens});
+  }
+  const torch::Tensor scores =
+      torch::baddbmm(added, stack(q), stack(k).transpose(1, 2),
+                     /*beta=*/1, 1 / std::sqrt(static_cast<double>(width)));
+  return torch::bmm(torch::softmax(scores, -1), stack(v)).view(q.sizes());
+}
+#endif
+
+}  // namespace impart::compat
