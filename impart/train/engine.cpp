@@ -47,7 +47,7 @@ Engine::Engine(EngineSpec spec, Communicator& communicator)
       hosted_(hosted_workers(spec_.config.workers.count, communicator.rank(), communicator.size())),
       signal_set_(notions_of(spec_.config)),
       layout_(std::make_shared<WorkerLayout>()),
-      dropout_(std::make_shared<DropoutPlan>(DropoutPlan{.seed = spec_.config.seed})),
+      dropout_(std::make_shared<DropoutPlan>()),
       parameters_(*spec_.model),
       optimizer_(spec_.config.optimizer, parameters_.values()),
       gradient_sum_(parameters_, communicator) {
@@ -56,6 +56,7 @@ Engine::Engine(EngineSpec spec, Communicator& communicator)
     throw ConfigError("workers.batch_norm: shared needs all workers in one process");
   }
   set_worker_layout(*spec_.model, layout_);
+  dropout_->seed = spec_.config.seed;
   set_dropout_plan(*spec_.model, dropout_);
   start_worker_statistics();
   if (is_exact()) torch::set_num_threads(1);

@@ -15,7 +15,9 @@ namespace {
 
 TextRecord record_of(const TextData& data, ExampleId id) {
   const TokenSet& set = data.train;
-  TextRecord record{.id = index(id), .text = text_of(set, data.tokenizer.get(), id)};
+  TextRecord record;
+  record.id = index(id);
+  record.text = text_of(set, data.tokenizer.get(), id);
   if (index(id) < set.origins.size() && !set.files.empty()) {
     const TextOrigin& origin = set.origins[index(id)];
     record.file = set.files[origin.file];

@@ -30,6 +30,7 @@ inline std::vector<WrittenValue> candidates(const ConfigKey& key, RandomStream& 
   if (key.is_list) values.push_back({values.front().front(), values.back().front()});
   if (key.is_list) return values;
   values.push_back({fmt::to_string(random.below(1000))});
+  values.push_back({fmt::to_string(2 + random.below(8))});
   values.push_back({fmt::to_string(random.uniform())});
   values.push_back({fmt::to_string(random.next64())});
   if (key.allowed == "text") values.push_back({"it's: a \"text\" # \\ [ö] {x} - ~, 'y' "});
