@@ -68,11 +68,10 @@ void refuse_if_empty(const TokenSet& set, const BlockSpec& spec) {
   if (!set.starts.empty()) return;
   const std::string others =
       set.files.size() > 1 ? fmt::format(" and {} more", set.files.size() - 1) : "";
-  const std::string found =
-      spec.pack ? fmt::format("{} tokens are", set.counts.tokens) : "the longest document is";
-  throw DataError(
-      fmt::format("{}{}: {} too short for a block of {} tokens (length {} and the one after it)",
-                  set.files.front(), others, found, spec.length + 1, spec.length));
+  const std::string found = spec.pack ? fmt::format("{} tokens are too few", set.counts.tokens)
+                                      : "the longest document is too short";
+  throw DataError(fmt::format("{}{}: {} for a block of {} tokens (length {} and the one after it)",
+                              set.files.front(), others, found, spec.length + 1, spec.length));
 }
 
 }  // namespace

@@ -50,7 +50,7 @@ class SavedLines {
     return line.substr(name.size() + 1);
   }
 
-  /// Takes a number below `limit` from the front of a line.
+  /// Takes a number below `limit` from the front of a line, and the blank after it.
   std::uint32_t take_number(std::string_view& line, std::uint32_t limit) const {
     std::uint32_t number = 0;
     const auto [end, error] = std::from_chars(line.data(), line.data() + line.size(), number);
@@ -59,6 +59,12 @@ class SavedLines {
     }
     line.remove_prefix(static_cast<std::size_t>(end - line.data()));
     if (line.starts_with(' ')) line.remove_prefix(1);
+    return number;
+  }
+  /// A number that ends the line.
+  std::uint32_t take_last_number(std::string_view line, std::uint32_t limit) const {
+    const std::uint32_t number = take_number(line, limit);
+    if (!line.empty()) fail(fmt::format("'{}' left over on the line", line));
     return number;
   }
 
@@ -89,8 +95,7 @@ class SavedLines {
 TokenizerPtr read_char(SavedLines& lines, std::uint32_t count, bool end_of_text) {
   std::vector<std::uint32_t> characters;
   for (std::uint32_t k = 0; k < count; ++k) {
-    std::string_view line = lines.next();
-    characters.push_back(lines.take_number(line, 0x110000));
+    characters.push_back(lines.take_last_number(lines.next(), 0x110000));
   }
   return char_tokenizer(characters, end_of_text);
 }
@@ -100,7 +105,7 @@ TokenizerPtr read_bpe(SavedLines& lines, std::uint32_t count, bool end_of_text) 
   for (std::uint32_t k = 0; k < count; ++k) {
     std::string_view line = lines.next();
     const std::uint32_t left = lines.take_number(line, kLargestVocabulary);
-    const std::uint32_t right = lines.take_number(line, kLargestVocabulary);
+    const std::uint32_t right = lines.take_last_number(line, kLargestVocabulary);
     merges.push_back({static_cast<Token>(left), static_cast<Token>(right)});
   }
   return bpe_tokenizer(merges, end_of_text);
@@ -108,10 +113,8 @@ TokenizerPtr read_bpe(SavedLines& lines, std::uint32_t count, bool end_of_text) 
 
 TokenizerPtr read_kind(SavedLines& lines) {
   const std::string_view kind = lines.field("kind");
-  std::string_view flag = lines.field("end-of-text");
-  const bool end_of_text = lines.take_number(flag, 2) == 1;
-  std::string_view rows = lines.field("rows");
-  const std::uint32_t count = lines.take_number(rows, kLargestVocabulary + 1);
+  const bool end_of_text = lines.take_last_number(lines.field("end-of-text"), 2) == 1;
+  const std::uint32_t count = lines.take_last_number(lines.field("rows"), kLargestVocabulary + 1);
   if (kind == "byte" && count == 0) return byte_tokenizer(end_of_text);
   if (kind == "char") return read_char(lines, count, end_of_text);
   if (kind == "bpe") return read_bpe(lines, count, end_of_text);

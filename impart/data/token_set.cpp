@@ -51,7 +51,8 @@ class TokenSource final : public PayloadSource {
 std::string describe_origin(const TokenSet& set, ExampleId id) {
   const TextOrigin& origin = set.origins[index(id)];
   const std::string& file = set.files[origin.file];
-  if (origin.line > 0) return fmt::format("{}:{}", file, origin.line);
+  if (origin.line > 0 && !set.is_corpus()) return fmt::format("{}:{}", file, origin.line);
+  if (origin.line > 0) return fmt::format("{}:{}, byte {}", file, origin.line, origin.offset);
   return fmt::format("{}, {} {}", file, set.origins_count_tokens ? "token" : "byte", origin.offset);
 }
 

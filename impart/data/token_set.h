@@ -65,7 +65,8 @@ struct TextData {
   TokenizerPtr tokenizer = {};
 };
 
-/// Where an example comes from: "input.txt, byte 1280", "train.tsv:17", "train.bin, token 640".
+/// Where an example comes from: "input.txt, byte 1280", "train.bin, token 640"; of tables a text is
+/// "train.tsv:17", a block "train.tsv:17, byte 640".
 std::string describe_origin(const TokenSet& set, ExampleId id);
 
 /// The text of an example, ends of documents as "<|endoftext|>"; the numbers of the tokens if there
