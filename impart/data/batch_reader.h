@@ -107,7 +107,8 @@ class BatchReader {
   /// Forgets the list. Returns when no row of it is being read any more.
   void abandon();
 
-  /// Bytes that the reader holds now for decoded examples and payloads, its own and the caller's buffers.
+  /// Bytes that the reader holds now for decoded examples and payloads, its own and the caller's
+  /// buffers.
   std::uint64_t memory_bytes() const;
 
  private:

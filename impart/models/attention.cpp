@@ -60,8 +60,9 @@ class Heads {
   std::int64_t examples_;
 };
 
-const float* data_of(const torch::Tensor& tensor) {
-  return tensor.defined() ? tensor.data_ptr<float>() : nullptr;
+/// Null if there is no bias.
+const float* data_of(const torch::Tensor& key_bias) {
+  return key_bias.numel() == 0 ? nullptr : key_bias.data_ptr<float>();
 }
 
 class CpuAttention : public torch::autograd::Function<CpuAttention> {
@@ -69,8 +70,7 @@ class CpuAttention : public torch::autograd::Function<CpuAttention> {
   static torch::Tensor forward(torch::autograd::AutogradContext* context,
                                const torch::Tensor& packed, const torch::Tensor& bias,
                                std::int64_t head_count, bool causal) {
-    const torch::Tensor qkv = packed.contiguous();
-    const torch::Tensor key_bias = bias.defined() ? bias.contiguous() : bias;
+    const torch::Tensor qkv = packed.contiguous(), key_bias = bias.contiguous();
     const Heads heads(qkv, {.heads = head_count, .causal = causal});
     const std::int64_t examples = qkv.size(0), tokens = qkv.size(1);
     torch::Tensor output = torch::empty({examples, tokens, heads.width()}, qkv.options());
@@ -142,7 +142,8 @@ torch::Tensor self_attention(const torch::Tensor& qkv, const AttentionSpec& spec
   if (!on_cpu || !has_attention_kernel(qkv.size(2) / 3 / spec.heads)) {
     return call_torch(qkv.contiguous(), spec, key_bias);
   }
-  return CpuAttention::apply(qkv, key_bias, spec.heads, spec.causal);
+  const torch::Tensor bias = key_bias.defined() ? key_bias : torch::empty({0}, qkv.options());
+  return CpuAttention::apply(qkv, bias, spec.heads, spec.causal);
 }
 
 }  // namespace impart

@@ -109,12 +109,11 @@ std::vector<const ArmAnalysis*> GroupAnalysis::leaders(std::size_t count) const 
 }
 
 Analysis analyse(const Results& results) {
-  Analysis analysis{
-      .results = &results,
-      .better = better_of(results.metric),
-      .metric_name = words_of(results.metric),
-      .curve_name = curve_of(results.metric).name,
-      .unit = unit_of(results.metric)};
+  Analysis analysis{.results = &results,
+                    .better = better_of(results.metric),
+                    .metric_name = words_of(results.metric),
+                    .curve_name = curve_of(results.metric).name,
+                    .unit = unit_of(results.metric)};
   for (const ResultGroup& group : results.groups) {
     analysis.groups.push_back(analyse_group(group, results.metric));
     for (const ArmResults& arm : group.arms) analysis.runs += arm.runs.size();

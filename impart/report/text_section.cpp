@@ -12,9 +12,9 @@
 namespace impart {
 namespace {
 
-constexpr std::size_t kMostRows = 10;       ///< of each end
-constexpr std::size_t kMostLetters = 300;   ///< of a text, in bytes
-constexpr std::size_t kMostTokens = 5;      ///< the hardest ones, where their losses are known
+constexpr std::size_t kMostRows = 10;      ///< of each end
+constexpr std::size_t kMostLetters = 300;  ///< of a text, in bytes
+constexpr std::size_t kMostTokens = 5;     ///< the hardest ones, where their losses are known
 
 /// The beginning of a text on one line; cut between characters.
 std::string excerpt(const std::string& text) {

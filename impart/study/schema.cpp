@@ -94,7 +94,8 @@ void add_data(Schema& schema, const KnownNames& names) {
            "training examples to make (shapes, generated)");
   data.key("test_examples", &DataConfig::test_examples, whole<std::uint64_t>(1),
            "test examples to make (shapes, generated)");
-  data.key("seed", &DataConfig::seed, whole<std::uint64_t>(0), "seed of made data (shapes, generated)");
+  data.key("seed", &DataConfig::seed, whole<std::uint64_t>(0),
+           "seed of made data (shapes, generated)");
   data.key("image_size", &DataConfig::image_size, whole(0u, 4096u),
            "height and width of photos (imagefolder, mds); 0: 224");
   data.key("image_column", &DataConfig::image_column, text(),

@@ -5,8 +5,17 @@
 #include <torch/torch.h>
 
 #include "impart/importance/visits.h"
+#include "impart/models/losses.h"
 
 namespace impart {
+namespace {
+
+// Logits that are looked at together: as many as a processor's caches hold, and so many that an
+// accelerator has enough to do.
+constexpr std::int64_t kMostElementsOnCpu = 1 << 18;
+constexpr std::int64_t kMostElements = 1 << 25;
+
+}  // namespace
 
 SignalSet::SignalSet(const std::vector<NotionEntry>& notions) : names_{"loss", "correct"} {
   StateSet needs = StateSet::kNothing;
@@ -17,26 +26,26 @@ SignalSet::SignalSet(const std::vector<NotionEntry>& notions) : names_{"loss", "
   }
 }
 
-torch::Tensor SignalSet::compute(const Classifier::Output& output, const torch::Tensor& labels,
-                                 const torch::Tensor& losses) const {
-  const torch::NoGradGuard no_grad;
+/// The signals of rows of logits, [N, classes], with labels [N], except those that follow from the
+/// losses: [names.size(), N], zeros there.
+torch::Tensor SignalSet::compute_rows(const Classifier::Output& output,
+                                      const torch::Tensor& labels) const {
   const auto has = [&](std::string_view name) {
     return std::find(names_.begin(), names_.end(), name) != names_.end();
   };
-  const auto logits = output.logits.detach().to(torch::kFloat32);
+  const auto logits = output.logits.to(torch::kFloat32);
   const auto column = labels.unsqueeze(1);
-  const auto loss = losses.detach().to(torch::kFloat32);
-  std::vector<torch::Tensor> rows = {loss, logits.argmax(1).eq(labels).to(torch::kFloat32)};
-
   torch::Tensor probabilities, error_norm;
   if (has("entropy") || has("error_norm") || has("gradient_bound")) {
     probabilities = torch::softmax(logits, 1);
     error_norm =
         (probabilities - torch::zeros_like(probabilities).scatter_(1, column, 1.0)).norm(2, 1);
   }
-  for (std::size_t i = rows.size(); i < names_.size(); ++i) {
-    const std::string_view name = names_[i];
-    if (name == "probability") rows.push_back(torch::exp(-loss));
+  const auto none = torch::zeros({1}, logits.options()).expand({logits.size(0)});
+  std::vector<torch::Tensor> rows;
+  for (const std::string_view name : names_) {
+    if (name == "loss" || name == "probability") rows.push_back(none);
+    if (name == "correct") rows.push_back(logits.argmax(1).eq(labels).to(torch::kFloat32));
     if (name == "margin") {
       const auto others = logits.scatter(1, column, -std::numeric_limits<float>::infinity());
       rows.push_back(logits.gather(1, column).squeeze(1) - std::get<0>(others.max(1)));
@@ -46,11 +55,49 @@ torch::Tensor SignalSet::compute(const Classifier::Output& output, const torch::
     }
     if (name == "error_norm") rows.push_back(error_norm);
     if (name == "gradient_bound") {
-      const auto features = output.features.detach().to(torch::kFloat32);
+      const auto features = output.features.to(torch::kFloat32);
       rows.push_back(error_norm * (1 + features.square().sum(1)).sqrt());
     }
   }
   return torch::stack(rows);
+}
+
+/// Means over the tokens of blocks. Tokens are taken a few at a time, so that no tensor as large as
+/// the logits is made.
+torch::Tensor SignalSet::compute_blocks(const Classifier::Output& output,
+                                        const torch::Tensor& targets) const {
+  const Classifier::Output tokens{output.logits.flatten(0, 1), output.features.flatten(0, 1)};
+  const auto labels = targets.clamp_min(0).flatten();
+  const std::int64_t count = labels.size(0);
+  const std::int64_t most = labels.device().is_cpu() ? kMostElementsOnCpu : kMostElements;
+  const std::int64_t at_once = std::max<std::int64_t>(1, most / tokens.logits.size(1));
+  std::vector<torch::Tensor> pieces;
+  for (std::int64_t start = 0; start < count; start += at_once) {
+    const std::int64_t size = std::min(at_once, count - start);
+    pieces.push_back(
+        compute_rows({tokens.logits.narrow(0, start, size), tokens.features.narrow(0, start, size)},
+                     labels.narrow(0, start, size)));
+  }
+  std::vector<torch::Tensor> rows;
+  for (const auto& signal : torch::cat(pieces, 1).unbind(0)) {
+    rows.push_back(mean_over_targets(signal.view(targets.sizes()), targets));
+  }
+  return torch::stack(rows);
+}
+
+torch::Tensor SignalSet::compute(const Classifier::Output& output, const torch::Tensor& targets,
+                                 const torch::Tensor& losses) const {
+  const torch::NoGradGuard no_grad;
+  const Classifier::Output values{output.logits.detach(), output.features.detach()};
+  auto signals =
+      values.logits.dim() == 3 ? compute_blocks(values, targets) : compute_rows(values, targets);
+  const auto loss = losses.detach().to(torch::kFloat32);
+  for (std::size_t i = 0; i < names_.size(); ++i) {
+    auto row = signals[static_cast<std::int64_t>(i)];
+    if (names_[i] == "loss") row.copy_(loss);
+    if (names_[i] == "probability") row.copy_(torch::exp(-loss));
+  }
+  return signals;
 }
 
 Signals SignalSet::view(std::span<const float> values, std::size_t rows) const {

@@ -19,9 +19,11 @@ class SignalSet {
 
   std::int64_t size() const { return static_cast<std::int64_t>(names_.size()); }
 
-  /// The signals of a batch, [size(), B], from its forward pass and per-example losses. On the
-  /// device, without gradients, without waiting.
-  torch::Tensor compute(const Classifier::Output& output, const torch::Tensor& labels,
+  /// The signals of a batch, [size(), B], from its forward pass and per-example losses. `targets`
+  /// is [B], or of blocks of tokens [B, T] with kNoTarget where nothing counts; then signals are
+  /// means over the tokens that count, and the probability is exp(-loss). On the device, without
+  /// gradients, without waiting.
+  torch::Tensor compute(const Classifier::Output& output, const torch::Tensor& targets,
                         const torch::Tensor& losses) const;
 
   /// Rows collected by `compute`, one after the other in `values` ([size(), rows]), as the table
@@ -32,6 +34,10 @@ class SignalSet {
   static constexpr std::int64_t kLossRow = 0, kCorrectRow = 1;
 
  private:
+  torch::Tensor compute_rows(const Classifier::Output& output, const torch::Tensor& labels) const;
+  torch::Tensor compute_blocks(const Classifier::Output& output,
+                               const torch::Tensor& targets) const;
+
   std::vector<std::string_view> names_;  ///< as in kSignals
 };
 

@@ -27,14 +27,15 @@ struct DataConfig {
   std::string image_column = {}, label_column = {};  ///< of shards; empty: found out
   /// Text:
   std::string train_file = {}, test_file = {};  ///< names in root; empty: the usual ones
-  double test_share = 0.1;           ///< of the training text that tests, if there is no test file
-  std::string text_column = {};      ///< of tables; a label_column makes them data with classes
-  std::uint32_t block = 128;         ///< tokens that a model sees of an example, at most
-  std::uint32_t stride = 0;          ///< tokens from one block to the next; 0: block
-  bool pack = true;                  ///< blocks may span documents
-  std::string tokenizer = "byte";    ///< row of the table of tokenizers
-  std::uint32_t vocabulary = 0;      ///< tokens that a trained tokenizer has; 0: 8192
-  std::string vocabulary_file = {};  ///< a saved tokenizer to use instead; empty: made from the text
+  double test_share = 0.1;         ///< of the training text that tests, if there is no test file
+  std::string text_column = {};    ///< of tables; a label_column makes them data with classes
+  std::uint32_t block = 128;       ///< tokens that a model sees of an example, at most
+  std::uint32_t stride = 0;        ///< tokens from one block to the next; 0: block
+  bool pack = true;                ///< blocks may span documents
+  std::string tokenizer = "byte";  ///< row of the table of tokenizers
+  std::uint32_t vocabulary = 0;    ///< tokens that a trained tokenizer has; 0: 8192
+  std::string vocabulary_file =
+      {};  ///< a saved tokenizer to use instead; empty: made from the text
   /// Examples that are read when they are visited:
   enum class OnError {
     kFail,  ///< one that cannot be read ends the run

@@ -9,8 +9,8 @@
 
 #include "impart/comm/exact_sum.h"
 #include "impart/core/error.h"
+#include "impart/models/losses.h"
 #include "impart/models/worker_statistics.h"
-#include "impart/train/losses.h"
 #include "impart/train/placement.h"
 
 namespace impart {

@@ -8,8 +8,8 @@
 
 #include <torch/torch.h>
 
+#include "impart/models/losses.h"
 #include "impart/models/worker_statistics.h"
-#include "impart/train/losses.h"
 
 namespace impart {
 namespace {
@@ -92,9 +92,12 @@ Evaluation evaluate(Classifier& model, Feed& feed, const EvaluationSpec& spec,
     const Batch batch = feed.next(waiting);
     if (statistics) statistics->set_rows(batch.targets.size(0));
     const auto logits = model.forward(batch.inputs).logits;
-    loss += prediction_losses(logits, batch.targets).sum(torch::kFloat64);
-    counts += torch::stack({logits.argmax(-1).eq(batch.targets).sum(),
-                            batch.targets.ne(kNoTarget).sum()});
+    const bool by_token = logits.dim() == 3;
+    const auto losses =
+        by_token ? token_losses(logits, batch.targets) : example_losses(logits, batch.targets);
+    loss += losses.sum(torch::kFloat64);
+    counts += torch::stack(
+        {logits.argmax(-1).eq(batch.targets).sum(), batch.targets.ne(kNoTarget).sum()});
   }
   statistics.reset();
   model.train();

@@ -7,8 +7,8 @@
 #include <fmt/format.h>
 #include <torch/torch.h>
 
+#include "impart/models/losses.h"
 #include "impart/partition/ranking.h"
-#include "impart/train/losses.h"
 
 namespace impart {
 namespace {
@@ -25,8 +25,7 @@ TextRecord record_of(const TextData& data, ExampleId id) {
   }
   if (!set.is_corpus()) {
     const std::uint32_t label = set.labels[index(id)];
-    record.label =
-        label < set.class_names.size() ? set.class_names[label] : fmt::to_string(label);
+    record.label = label < set.class_names.size() ? set.class_names[label] : fmt::to_string(label);
   }
   return record;
 }
@@ -38,7 +37,7 @@ torch::Tensor losses_of_block(Classifier& model, std::span<const Token> tokens) 
   const auto row = torch::tensor(numbers, torch::kInt64).to(device).unsqueeze(0);
   const std::int64_t targets = row.size(1) - 1;
   const auto logits = model.forward(row.narrow(1, 0, targets)).logits;
-  return prediction_losses(logits, row.narrow(1, 1, targets)).squeeze(0).to(torch::kCPU);
+  return token_losses(logits, row.narrow(1, 1, targets)).squeeze(0).to(torch::kCPU);
 }
 
 std::string piece_of(const TextData& data, Token token) {

@@ -127,18 +127,18 @@ std::unique_ptr<Feed> make_feed(ExampleSet set, Store& store, const RunConfig& c
   const auto& augmentation = find_entry(kAugmentations, "augmentation", config.data.augment);
   const bool skip = config.data.on_error == DataConfig::OnError::kSkip;
   const auto shared = std::make_shared<const ExampleSet>(std::move(set));
-  return make_stored_feed({.payloads = shared->payloads,
-                           .decoder = shared->decoder,
-                           .row_bytes = shared->image_bytes(),
-                           .format = make_image_format(
-                               shared, augmentation_of(config, seed, examples), device),
-                           .store = &store,
-                           .device = device,
-                           .random_decode = augmentation.random_decode,
-                           .seed = seed,
-                           .threads = config.data.decode_threads,
-                           .batches_ahead = config.data.prefetch,
-                           .on_bad_example = skip ? OnBadExample::kSkip : OnBadExample::kFail});
+  return make_stored_feed(
+      {.payloads = shared->payloads,
+       .decoder = shared->decoder,
+       .row_bytes = shared->image_bytes(),
+       .format = make_image_format(shared, augmentation_of(config, seed, examples), device),
+       .store = &store,
+       .device = device,
+       .random_decode = augmentation.random_decode,
+       .seed = seed,
+       .threads = config.data.decode_threads,
+       .batches_ahead = config.data.prefetch,
+       .on_bad_example = skip ? OnBadExample::kSkip : OnBadExample::kFail});
 }
 
 RunData prepare_from_store(ExampleData sets, const RunConfig& config, torch::Device device,
@@ -174,13 +174,12 @@ RunData prepare_text(TextData loaded, const RunConfig& config, torch::Device dev
                .payload_bytes = bytes_of(*payloads),
                .text = text};
   if (set.is_corpus()) {
-    data.test_bytes = std::accumulate(text->test.bytes.begin(), text->test.bytes.end(),
-                                      std::uint64_t{0});
+    data.test_bytes =
+        std::accumulate(text->test.bytes.begin(), text->test.bytes.end(), std::uint64_t{0});
   }
   data.test = make_token_feed(text->test, device);
   if (config.store.kind == StoreConfig::Kind::kReplicated) {
-    const bool reads_files =
-        find_entry(kTextDatasets, "data set", config.data.name).reads_files;
+    const bool reads_files = find_entry(kTextDatasets, "data set", config.data.name).reads_files;
     if (reads_files) data.loaded_bytes = data.payload_bytes;
     data.train = make_token_feed(set, device);
     return data;

@@ -27,8 +27,8 @@ LoadedData load_run_data(const RunConfig& config);
 
 /// What training needs of its data.
 struct RunData {
-  std::uint64_t examples = 0;                ///< to train on
-  std::uint32_t classes = 0;                 ///< 0 for language
+  std::uint64_t examples = 0;                  ///< to train on
+  std::uint32_t classes = 0;                   ///< 0 for language
   std::uint32_t channels = 0, image_size = 0;  ///< of images
   std::vector<std::uint32_t> labels = {};
   std::vector<float> truth = {};

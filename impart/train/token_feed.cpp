@@ -8,8 +8,8 @@
 #include <torch/torch.h>
 
 #include "impart/core/error.h"
+#include "impart/models/losses.h"
 #include "impart/train/id_tensor.h"
-#include "impart/train/losses.h"
 
 namespace impart {
 namespace {
@@ -49,7 +49,8 @@ class SequenceBatches {
   /// How many tokens a row of the batch needs.
   std::int64_t width(std::int64_t first, std::int64_t rows) const {
     if (facts_.is_language) return facts_.length + 1;
-    return std::max<std::int64_t>(1, host_lengths_.narrow(0, first, rows).max().item<std::int64_t>());
+    return std::max<std::int64_t>(1,
+                                  host_lengths_.narrow(0, first, rows).max().item<std::int64_t>());
   }
 
   /// `tokens` is int64 [rows, width]; what is behind the end of an example is anything.
@@ -133,7 +134,8 @@ class TokenFormat final : public BatchFormat {
     const auto pairs = decoded.narrow(1, 0, std::min(2 * width, decoded.size(1))).to(torch::kInt64);
     auto tokens = pairs.view({decoded.size(0), -1, 2});
     tokens = tokens.select(2, 0) + 256 * tokens.select(2, 1);
-    if (tokens.size(1) < width) tokens = torch::constant_pad_nd(tokens, {0, width - tokens.size(1)});
+    if (tokens.size(1) < width)
+      tokens = torch::constant_pad_nd(tokens, {0, width - tokens.size(1)});
     return batches_.make(tokens.to(device_), first);
   }
 
@@ -151,7 +153,8 @@ class TokenDecoder final : public PayloadDecoder {
                                   payload.size(), row.size()));
     }
     if (!payload.empty()) std::memcpy(row.data(), payload.data(), payload.size());
-    std::fill(row.begin() + static_cast<std::ptrdiff_t>(payload.size()), row.end(), std::uint8_t{0});
+    std::fill(row.begin() + static_cast<std::ptrdiff_t>(payload.size()), row.end(),
+              std::uint8_t{0});
   }
 };
 

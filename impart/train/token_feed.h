@@ -11,9 +11,9 @@
 namespace impart {
 
 // Batches of token sequences. Of a set without labels, language: inputs are int64 [B, T], targets
-// the tokens that follow, [B, T], kNoTarget behind the end of a short example. Of a set with labels:
-// inputs int64 [B, L], L the longest text of the batch, shorter ones filled up with padding_of(set);
-// targets [B].
+// the tokens that follow, [B, T], kNoTarget behind the end of a short example. Of a set with
+// labels: inputs int64 [B, L], L the longest text of the batch, shorter ones filled up with
+// padding_of(set); targets [B].
 
 /// The token that stands for none: one more than there are in the vocabulary.
 inline std::uint32_t padding_of(const TokenSet& set) {

@@ -39,8 +39,9 @@ Trainer::Trainer(const RunSpec& spec, Communicator& communicator, const RunObser
       data_(std::move(data)),
       placement_(config_,
                  {.examples = data_.examples, .labels = data_.labels, .truth = data_.truth}),
-      engine_({.config = config_, .model = make_run_model(config_, data_), .feed = data_.train.get()},
-              communicator) {
+      engine_(
+          {.config = config_, .model = make_run_model(config_, data_), .feed = data_.train.get()},
+          communicator) {
   summary_.epochs = config_.epochs;
   summary_.examples = data_.examples;
   summary_.workers = config_.workers.count;

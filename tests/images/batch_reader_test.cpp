@@ -47,8 +47,7 @@ void read_number(ExampleId id, WorkerId, std::vector<std::byte>& payload) {
 const NumberDecoder kDecoder;
 
 BatchReaderSpec spec_with(std::uint32_t threads) {
-  return {
-      .decoder = &kDecoder, .row_bytes = kImageBytes, .threads = threads, .read = read_number};
+  return {.decoder = &kDecoder, .row_bytes = kImageBytes, .threads = threads, .read = read_number};
 }
 
 /// Rows of examples 0, 1, …, below 100, taking turns among three workers.

@@ -9,11 +9,11 @@
 #include <torch/torch.h>
 
 #include "impart/models/init.h"
+#include "impart/models/losses.h"
 #include "impart/models/state.h"
 #include "impart/models/text_models.h"
 #include "impart/train/engine.h"
 #include "impart/train/evaluation.h"
-#include "impart/train/losses.h"
 #include "impart/train/token_feed.h"
 #include "tests/support/temporary_folder.h"
 #include "tests/train/engine_fixture.h"
@@ -54,10 +54,9 @@ struct TextTraining {
   TextTraining(const RunConfig& config, const std::string& model, std::uint64_t seed = 3,
                double dropout = 0)
       : feed(make_token_feed(set_for(model), torch::kCPU)),
-        engine({.config = config,
-                .model = make_text_model(model, seed, dropout),
-                .feed = feed.get()},
-               *communicator) {}
+        engine(
+            {.config = config, .model = make_text_model(model, seed, dropout), .feed = feed.get()},
+            *communicator) {}
 
   void train(const StepPlan& plan, std::uint32_t first, std::uint32_t last, double rate) {
     engine.begin_epoch(plan, 0, first);

@@ -4,7 +4,7 @@
 #include <torch/torch.h>
 
 #include "impart/core/error.h"
-#include "impart/train/losses.h"
+#include "impart/models/losses.h"
 #include "tests/train/token_fixture.h"
 
 namespace impart {
@@ -115,7 +115,7 @@ TEST(Losses, AreMeansOverTheTokensThatHaveATarget) {
     }
     EXPECT_NEAR(losses[row].item<double>(), sum / length, 1e-5);
   }
-  EXPECT_EQ(prediction_losses(logits, targets)[1][3].item<float>(), 0);
+  EXPECT_EQ(token_losses(logits, targets)[1][3].item<float>(), 0);
 }
 
 }  // namespace
