@@ -40,7 +40,7 @@ class CpuGelu : public torch::autograd::Function<CpuGelu> {
 
 }  // namespace
 
-torch::Tensor gelu(const torch::Tensor& x) {
+torch::Tensor tanh_gelu(const torch::Tensor& x) {
   const bool on_cpu = x.device().is_cpu() && x.scalar_type() == torch::kFloat;
   return on_cpu ? CpuGelu::apply(x) : torch::gelu(x, "tanh");
 }

@@ -47,7 +47,7 @@ class PerceptronImpl : public torch::nn::Module {
   }
 
   torch::Tensor add(const torch::Tensor& trunk, const torch::Tensor& normed) {
-    return dropout_->add(trunk, c_proj_(gelu(c_fc_(normed))));
+    return dropout_->add(trunk, c_proj_(tanh_gelu(c_fc_(normed))));
   }
 
  private:
