@@ -26,7 +26,7 @@ TEST(Gelu, IsItsDefinitionForAnySize) {
     (ours * weights).sum().backward();
     (expected * weights).sum().backward();
     EXPECT_LT(relative_distance(ours, expected), 1e-6) << size;
-    EXPECT_LT(relative_distance(x.grad(), wide.grad()), 1e-6) << size;
+    EXPECT_LT(relative_distance(x.grad(), wide.grad()), 4e-6) << size;
   }
 }
 
