@@ -15,9 +15,9 @@ namespace impart::compat {
 inline torch::Tensor scaled_dot_product_attention(const torch::Tensor& q, const torch::Tensor& k,
                                                   const torch::Tensor& v, const torch::Tensor& mask,
                                                   bool causal) {
-  c10::optional<torch::Tensor> added;
-  if (mask.defined()) added = mask;
-  return at::scaled_dot_product_attention(q, k, v, added, /*dropout_p=*/0.0, causal);
+  constexpr double kDropped = 0;
+  if (!mask.defined()) return at::scaled_dot_product_attention(q, k, v, {}, kDropped, causal);
+  return at::scaled_dot_product_attention(q, k, v, mask, kDropped, causal);
 }
 #else
 inline torch::Tensor scaled_dot_product_attention(const torch::Tensor& q, const torch::Tensor& k,

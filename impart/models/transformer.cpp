@@ -5,6 +5,7 @@
 #include <torch/torch.h>
 
 #include "impart/models/attention.h"
+#include "impart/models/gelu.h"
 
 namespace impart {
 namespace {
@@ -46,7 +47,7 @@ class PerceptronImpl : public torch::nn::Module {
   }
 
   torch::Tensor add(const torch::Tensor& trunk, const torch::Tensor& normed) {
-    return dropout_->add(trunk, c_proj_(torch::gelu(c_fc_(normed), "tanh")));
+    return dropout_->add(trunk, c_proj_(tanh_gelu(c_fc_(normed))));
   }
 
  private:

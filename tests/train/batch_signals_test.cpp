@@ -8,6 +8,7 @@
 #include <torch/torch.h>
 
 #include "impart/importance/visits.h"
+#include "impart/models/losses.h"
 #include "tests/models/tensors.h"
 
 namespace impart {
@@ -128,6 +129,71 @@ TEST(SignalSet, StaysFiniteForHugeLogits) {
       torch::nn::functional::CrossEntropyFuncOptions().reduction(torch::kNone));
   const SignalSet set({std::begin(kNotions), std::end(kNotions)});
   const auto computed = set.compute(batch.output, batch.labels, losses);
+  EXPECT_TRUE(computed.isfinite().all().item<bool>());
+}
+
+/// The example of a batch whose signals by definition a token has.
+Batch token_as_example(const Classifier::Output& output, const torch::Tensor& targets,
+                       std::int64_t block) {
+  Batch batch;
+  batch.output = {output.logits[block], output.features[block]};
+  batch.labels = targets[block];
+  return batch;
+}
+
+TEST(SignalSet, OfTokenBlocksAreMeansOverTheTokensThatCount) {
+  constexpr std::int64_t kBlocks = 4, kTokens = 6;
+  const Classifier::Output output{random_tensor({kBlocks, kTokens, kClasses}, 1, 3),
+                                  random_tensor({kBlocks, kTokens, kFeatures}, 2)};
+  torch::Tensor targets =
+      torch::arange(kBlocks * kTokens).remainder(kClasses).view({kBlocks, kTokens});
+  targets[1].narrow(0, 4, 2).fill_(kNoTarget);
+  targets[2][0] = kNoTarget;
+  const SignalSet set({std::begin(kNotions), std::end(kNotions)});
+  const std::vector<float> values =
+      values_in(set.compute(output, targets, example_losses(output.logits, targets)));
+  const Signals signals = set.view(values, kBlocks);
+  for (std::int64_t block = 0; block < kBlocks; ++block) {
+    const Batch tokens = token_as_example(output, targets, block);
+    std::map<std::string_view, double> means;
+    double count = 0;
+    for (std::int64_t t = 0; t < kTokens; ++t) {
+      if (targets[block][t].item<std::int64_t>() == kNoTarget) continue;
+      for (const auto& [name, value] : signals_of(tokens, t)) means[name] += value;
+      ++count;
+    }
+    for (auto& [name, value] : means) value /= count;
+    means["probability"] = std::exp(-means["loss"]);
+    for (const SignalRow& signal : kSignals) {
+      const auto value = double{(signals.*signal.values)[block]};
+      EXPECT_NEAR(value, means.at(signal.name), 4e-6 * (1 + std::abs(value)))
+          << signal.name << " of block " << block;
+    }
+  }
+}
+
+TEST(SignalSet, OfManyTokensAreThoseOfAFewAtATime) {
+  constexpr std::int64_t kWide = 5000;  // logits of 180 tokens are more than are taken at once
+  const Classifier::Output output{random_tensor({3, 60, kWide}, 1, 3),
+                                  random_tensor({3, 60, 5}, 2)};
+  const torch::Tensor targets = torch::arange(180).view({3, 60}) * 27;
+  const SignalSet set({std::begin(kNotions), std::end(kNotions)});
+  const auto losses = example_losses(output.logits, targets);
+  const auto together = set.compute(output, targets, losses);
+  for (std::int64_t block = 0; block < 3; ++block) {
+    const auto alone =
+        set.compute({output.logits.narrow(0, block, 1), output.features.narrow(0, block, 1)},
+                    targets.narrow(0, block, 1), losses.narrow(0, block, 1));
+    EXPECT_TRUE(torch::allclose(alone.squeeze(1), together.select(1, block), 1e-4, 1e-6));
+  }
+}
+
+TEST(SignalSet, OfABlockWithoutTargetsAreFinite) {
+  const Classifier::Output output{random_tensor({2, 3, kClasses}, 1),
+                                  random_tensor({2, 3, kFeatures}, 2)};
+  const torch::Tensor targets = torch::full({2, 3}, kNoTarget, torch::kLong);
+  const SignalSet set({std::begin(kNotions), std::end(kNotions)});
+  const auto computed = set.compute(output, targets, example_losses(output.logits, targets));
   EXPECT_TRUE(computed.isfinite().all().item<bool>());
 }
 
