@@ -2,8 +2,9 @@
 //
 //   build/release/bin/train_bench [MODEL [BATCH [ROUNDS]]]
 //
-// Rounds take turns between: a bare LibTorch loop of the same model, batch and optimiser (forward,
-// cross entropy, backward, torch::optim::SGD); a step of the engine without signals; with the
+// MODEL is one of images (resnet18) or of language (gpt-tiny). Rounds take turns between: a bare
+// LibTorch loop of the same model, batches and optimiser (forward, cross entropy, backward,
+// torch::optim::SGD); a step of the engine without signals; with the
 // signals of one notion; and, at the same global batch, with 4 and 64 logical workers. Ratios are
 // medians over the rounds of neighbouring measurements, since machines are noisy. Before anything
 // is timed, one step of the engine must change the weights as the bare loop does.
@@ -19,12 +20,15 @@
 
 #include "bench/check.h"
 #include "impart/data/datasets.h"
+#include "impart/data/text_datasets.h"
 #include "impart/models/init.h"
 #include "impart/models/models.h"
+#include "impart/models/text_models.h"
 #include "impart/models/worker_statistics.h"
 #include "impart/partition/epoch_order.h"
 #include "impart/partition/heuristics.h"
 #include "impart/train/engine.h"
+#include "impart/train/token_feed.h"
 
 namespace impart::bench {
 namespace {
@@ -35,10 +39,49 @@ struct Setting {
   int rounds = 15;
 };
 
-std::shared_ptr<Classifier> make_model(const std::string& name) {
-  auto model = find_entry(kModels, "model", name).function({.classes = 10});
-  initialise_parameters(*model, 1);
-  return model;
+constexpr std::uint32_t kBlock = 64;  ///< tokens
+
+/// What is trained: images, or blocks of text for models of language.
+class Task {
+ public:
+  explicit Task(const Setting& setting) : setting_(setting) {
+    const std::uint64_t examples = std::max(2048u, 8 * setting.batch);
+    is_text_ = std::any_of(std::begin(kTextModels), std::end(kTextModels),
+                           [&](const TextModelEntry& row) { return row.name == setting.model; });
+    if (is_text_) {
+      text_ =
+          load_text({.blocks = {.length = kBlock}, .train_examples = examples, .test_examples = 1});
+    } else {
+      images_ = put_on_device(load_data({.train_examples = examples, .test_examples = 1}).train,
+                              torch::kCPU);
+    }
+    examples_ = examples;
+  }
+
+  std::uint64_t examples() const { return examples_; }
+  std::unique_ptr<Feed> make_feed() const {
+    if (is_text_) return make_token_feed(text_.train, torch::kCPU);
+    return make_device_feed(images_, {});
+  }
+  std::shared_ptr<Classifier> make_model() const {
+    auto model = is_text_ ? find_entry(kTextModels, "model", setting_.model)
+                                .function({.vocabulary = text_.train.vocabulary, .length = kBlock})
+                          : find_entry(kModels, "model", setting_.model).function({.classes = 10});
+    initialise_parameters(*model, 1);
+    return model;
+  }
+
+ private:
+  Setting setting_;
+  bool is_text_ = false;
+  std::uint64_t examples_ = 0;
+  TextData text_;
+  DeviceImages images_;
+};
+
+Parts order_of(const Task& task, std::uint32_t workers) {
+  const std::vector<float> nothing(task.examples());
+  return order_epoch(shuffle_evenly(nothing, {.workers = workers}), {});
 }
 
 RunConfig make_config(const Setting& setting, std::uint32_t workers) {
@@ -54,16 +97,16 @@ RunConfig make_config(const Setting& setting, std::uint32_t workers) {
 /// An engine that repeats the steps of one epoch.
 class EngineLoop {
  public:
-  EngineLoop(const Setting& setting, std::uint32_t workers, bool track, const DeviceImages& images)
+  EngineLoop(const Setting& setting, std::uint32_t workers, bool track, const Task& task)
       : config_(make_config(setting, workers)),
         communicator_(make_single_communicator()),
-        feed_(make_device_feed(images, {})),
+        feed_(task.make_feed()),
         engine_({.config = config_,
-                 .model = make_model(setting.model),
+                 .model = task.make_model(),
                  .feed = feed_.get(),
                  .collect_signals = track},
                 *communicator_),
-        plan_(order(images, workers), config_.workers.batch, WorkersConfig::Uneven::kWeight) {}
+        plan_(order_of(task, workers), config_.workers.batch, WorkersConfig::Uneven::kWeight) {}
 
   double seconds_per_step() {
     if (step_ == plan_.steps() || step_ == 0) {
@@ -75,11 +118,6 @@ class EngineLoop {
   Classifier& model() { return engine_.model(); }
 
  private:
-  static Parts order(const DeviceImages& images, std::uint32_t workers) {
-    const std::vector<float> nothing(static_cast<std::size_t>(images.labels.size(0)));
-    return order_epoch(shuffle_evenly(nothing, {.workers = workers}), {});
-  }
-
   RunConfig config_;
   std::unique_ptr<Communicator> communicator_;
   std::unique_ptr<Feed> feed_;
@@ -91,29 +129,32 @@ class EngineLoop {
 /// What one would write with LibTorch alone. The data is made into batches by the same function.
 class BareLoop {
  public:
-  BareLoop(const Setting& setting, const DeviceImages& images)
+  BareLoop(const Setting& setting, const Task& task)
       : batch_(setting.batch),
-        images_(images),
-        model_(make_model(setting.model)),
+        feed_(task.make_feed()),
+        model_(task.make_model()),
         optimizer_(model_->parameters(),
                    torch::optim::SGDOptions(0.01).momentum(0.9).nesterov(true).weight_decay(5e-4)) {
-    const std::vector<float> nothing(static_cast<std::size_t>(images.labels.size(0)));
-    const Parts order = order_epoch(shuffle_evenly(nothing, {.workers = 1}), {});
-    std::vector<std::int64_t> ids;
-    for (const ExampleId id : order.of(WorkerId{0}))
-      ids.push_back(static_cast<std::int64_t>(index(id)));
-    ids_ = torch::tensor(ids, torch::kInt64);
+    const Parts order = order_of(task, 1);
+    const auto ids = order.of(WorkerId{0});
+    plan_.ids.assign(ids.begin(), ids.end());
+    plan_.workers.assign(ids.size(), WorkerId{0});
+    for (std::int64_t end = batch_; end <= static_cast<std::int64_t>(ids.size()); end += batch_) {
+      plan_.ends.push_back(end);
+    }
     model_->train();
   }
 
   double seconds_per_step() {
+    if (step_ == plan_.ends.size()) step_ = 0;
+    if (step_ == 0) feed_->begin(plan_);
+    ++step_;
     return seconds_of([&] {
-      if (row_ + batch_ > ids_.size(0)) row_ = 0;
-      const auto ids = ids_.narrow(0, row_, batch_);
-      row_ += batch_;
+      PhaseSeconds waiting;
+      const Batch batch = feed_->next(waiting);
       optimizer_.zero_grad();
-      const auto output = model_->forward(make_batch(images_, ids));
-      torch::cross_entropy_loss(output.logits, images_.labels.index_select(0, ids)).backward();
+      const auto logits = model_->forward(batch.inputs).logits;
+      torch::cross_entropy_loss(logits.flatten(0, -2), batch.targets.flatten()).backward();
       optimizer_.step();
     });
   }
@@ -121,11 +162,11 @@ class BareLoop {
 
  private:
   std::int64_t batch_;
-  std::int64_t row_ = 0;
-  DeviceImages images_;
+  std::unique_ptr<Feed> feed_;
   std::shared_ptr<Classifier> model_;
   torch::optim::SGD optimizer_;
-  torch::Tensor ids_;
+  FeedPlan plan_;
+  std::size_t step_ = 0;
 };
 
 double median(std::vector<double> values) {
@@ -139,9 +180,9 @@ double median_ratio(const std::vector<double>& top, const std::vector<double>& b
   return median(ratios);
 }
 
-void check_equal_step(const Setting& setting, const DeviceImages& images) {
-  BareLoop bare(setting, images);
-  EngineLoop engine(setting, 1, true, images);
+void check_equal_step(const Setting& setting, const Task& task) {
+  BareLoop bare(setting, task);
+  EngineLoop engine(setting, 1, true, task);
   bare.seconds_per_step();
   engine.seconds_per_step();
   const auto left = bare.model().parameters(), right = engine.model().parameters();
@@ -153,14 +194,12 @@ void check_equal_step(const Setting& setting, const DeviceImages& images) {
 
 void run(const Setting& setting) {
   torch::set_num_threads(2);
-  const ImageData data =
-      load_data({.train_examples = std::max(2048u, 8 * setting.batch), .test_examples = 1});
-  const DeviceImages images = put_on_device(data.train, torch::kCPU);
-  check_equal_step(setting, images);
+  const Task task(setting);
+  check_equal_step(setting, task);
 
-  BareLoop bare(setting, images);
-  EngineLoop silent(setting, 1, false, images), tracking(setting, 1, true, images);
-  EngineLoop four(setting, 4, true, images), sixty_four(setting, 64, true, images);
+  BareLoop bare(setting, task);
+  EngineLoop silent(setting, 1, false, task), tracking(setting, 1, true, task);
+  EngineLoop four(setting, 4, true, task), sixty_four(setting, 64, true, task);
   std::vector<double> bare_times, silent_times, tracking_times, four_times, many_times;
   for (int round = -2; round < setting.rounds; ++round) {
     // The order changes from round to round, so that nobody always comes first.

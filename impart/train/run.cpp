@@ -12,6 +12,7 @@
 #include "impart/core/error.h"
 #include "impart/core/file.h"
 #include "impart/train/checkpoint.h"
+#include "impart/train/run_model.h"
 #include "impart/train/trainer.h"
 
 namespace impart {
@@ -116,6 +117,7 @@ RunOutcome run_training(const RunSpec& spec, Communicator& communicator,
   check_supported(spec.config);
   set_threads(spec.config, communicator);
   LoadedData data = load_run_data(spec.config);
+  check_model(spec.config, data);
   const bool is_writer = communicator.rank() == 0;
   if (is_writer) prepare_folder(spec);
   communicator.barrier();

@@ -28,28 +28,17 @@ const char* name_of(TextTask task) {
   return task == TextTask::kLanguage ? "language" : "texts with classes";
 }
 
-std::shared_ptr<Classifier> make_text_model(const RunConfig& config, const RunData& data) {
-  const TextModelEntry* entry = find_text_model(config.model.name);
-  const TokenSet& set = data.text->train;
-  const TextTask task = set.is_corpus() ? TextTask::kLanguage : TextTask::kClassification;
-  if (entry == nullptr) refuse(config, "images", name_of(task));
-  if (entry->task != task) refuse(config, name_of(entry->task), name_of(task));
-  const bool pads = task == TextTask::kClassification;
-  return entry->function({.vocabulary = std::int64_t{set.vocabulary} + (pads ? 1 : 0),
-                          .length = set.length,
-                          .classes = std::max<std::int64_t>(set.classes, 1),
-                          .pad = pads ? padding_of(set) : 0,
-                          .dropout = config.model.dropout});
+std::shared_ptr<Classifier> make_text_model(const RunConfig& config, const TokenSet& set) {
+  const bool pads = !set.is_corpus();
+  return find_entry(kTextModels, "model", config.model.name)
+      .function({.vocabulary = std::int64_t{set.vocabulary} + (pads ? 1 : 0),
+                 .length = set.length,
+                 .classes = std::max<std::int64_t>(set.classes, 1),
+                 .pad = pads ? padding_of(set) : 0,
+                 .dropout = config.model.dropout});
 }
 
 std::shared_ptr<Classifier> make_image_model(const RunConfig& config, const RunData& data) {
-  if (const auto* entry = find_text_model(config.model.name)) {
-    refuse(config, name_of(entry->task), "images");
-  }
-  if (config.model.dropout > 0) {
-    throw ConfigError(
-        fmt::format("model.dropout: {} has none; only text models do", config.model.name));
-  }
   const bool cifar = config.model.stem == ModelConfig::Stem::kCifar;
   return find_entry(kModels, "model", config.model.name)
       .function({.classes = data.classes,
@@ -60,8 +49,24 @@ std::shared_ptr<Classifier> make_image_model(const RunConfig& config, const RunD
 
 }  // namespace
 
+void check_model(const RunConfig& config, const LoadedData& data) {
+  const TextModelEntry* entry = find_text_model(config.model.name);
+  if (const auto* text = std::get_if<TextData>(&data)) {
+    const TextTask task = text->train.is_corpus() ? TextTask::kLanguage : TextTask::kClassification;
+    if (entry == nullptr) refuse(config, "images", name_of(task));
+    if (entry->task != task) refuse(config, name_of(entry->task), name_of(task));
+    return;
+  }
+  if (entry != nullptr) refuse(config, name_of(entry->task), "images");
+  if (config.model.dropout > 0) {
+    throw ConfigError(
+        fmt::format("model.dropout: {} has none; only text models do", config.model.name));
+  }
+}
+
 std::shared_ptr<Classifier> make_run_model(const RunConfig& config, const RunData& data) {
-  const auto model = data.text ? make_text_model(config, data) : make_image_model(config, data);
+  const auto model =
+      data.text ? make_text_model(config, data.text->train) : make_image_model(config, data);
   initialise_parameters(*model, config.seed);
   model->to(data.train->device());
   return model;

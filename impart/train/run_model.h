@@ -8,8 +8,11 @@
 
 namespace impart {
 
-/// The model of a run, initialised from its seed, on the device of its data. ConfigError if the
-/// model is for another kind of data.
+/// ConfigError if the model that the config names is for another kind of data.
+void check_model(const RunConfig& config, const LoadedData& data);
+
+/// The model of a run, initialised from its seed, on the device of its data. It fits,
+/// as check_model has found.
 std::shared_ptr<Classifier> make_run_model(const RunConfig& config, const RunData& data);
 
 }  // namespace impart

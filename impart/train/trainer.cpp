@@ -250,8 +250,9 @@ std::optional<double> Trainer::bits_per_byte(const Evaluation& evaluation) const
 void Trainer::note_result(const Evaluation& evaluation, std::uint32_t epoch) {
   const double perplexity = std::exp(evaluation.loss);
   const auto bits = bits_per_byte(evaluation);
-  const bool is_best = is_language() ? !summary_.best_perplexity || perplexity < *summary_.best_perplexity
-                                     : !(summary_.best_accuracy >= evaluation.accuracy);
+  const bool is_best = is_language()
+                           ? !summary_.best_perplexity || perplexity < *summary_.best_perplexity
+                           : !(summary_.best_accuracy >= evaluation.accuracy);
   if (is_best) summary_.best_epoch = epoch;
   if (!is_language()) {
     if (is_best) summary_.best_accuracy = evaluation.accuracy;

@@ -126,7 +126,9 @@ class ResultsTest(LanguageTest):
             self.assertEqual(data[start:start + len(text["text"])].decode(), text["text"])
 
     def test_the_importance_of_generated_text_agrees_with_its_difficulty(self):
-        self.succeed(PRESETS / "lm/generated.yaml", "output=run")
+        started = self.start(PRESETS / "lm/generated.yaml", "output=run", "threads=1",
+                             "data.train_examples=1000")
+        self.assertEqual(started.wait(600), 0, started.texts()[1])
         run = self.run_folder("run")
         with open(run.path / "importance.csv") as file:
             rows = list(csv.DictReader(file))

@@ -25,10 +25,9 @@ Batch expected(const TokenSet& set, const std::vector<std::uint64_t>& ids) {
   for (const std::uint64_t id : ids) width = std::max<std::int64_t>(width, set.lengths[id]);
   if (set.is_corpus()) width = set.length;
   const auto rows = static_cast<std::int64_t>(ids.size());
-  Batch batch{.inputs = torch::full({rows, width}, set.is_corpus() ? 0 : int{padding_of(set) + 0}),
-              .targets = torch::full({rows, width}, kNoTarget)};
-  batch.inputs = batch.inputs.to(torch::kInt64);
-  batch.targets = batch.targets.to(torch::kInt64);
+  const std::int64_t padding = set.is_corpus() ? 0 : std::int64_t{padding_of(set)};
+  Batch batch{.inputs = torch::full({rows, width}, padding, torch::kInt64),
+              .targets = torch::full({rows, width}, kNoTarget, torch::kInt64)};
   for (std::int64_t row = 0; row < rows; ++row) {
     const auto tokens = set.example(ExampleId{ids[static_cast<std::size_t>(row)]});
     for (std::size_t i = 0; i < tokens.size(); ++i) {
