@@ -11,6 +11,7 @@
 
 #include "impart/core/error.h"
 #include "impart/core/file.h"
+#include "impart/data/tokenizer.h"
 #include "impart/train/checkpoint.h"
 #include "impart/train/run_model.h"
 #include "impart/train/trainer.h"
@@ -79,6 +80,12 @@ void prepare_folder(const RunSpec& spec) {
   write_environment(folder, {{"torch", TORCH_VERSION}});
 }
 
+/// Without the tokenizer nobody could use a language model.
+void keep_tokenizer(const LoadedData& data, const std::string& folder) {
+  const auto* text = std::get_if<TextData>(&data);
+  if (text && text->tokenizer) save_tokenizer(*text->tokenizer, folder + "/tokenizer.txt");
+}
+
 /// What the configuration can say but this engine cannot do.
 void check_supported(const RunConfig& config) {
   if (config.precision != RunConfig::Precision::kFp32) {
@@ -120,6 +127,7 @@ RunOutcome run_training(const RunSpec& spec, Communicator& communicator,
   check_model(spec.config, data);
   const bool is_writer = communicator.rank() == 0;
   if (is_writer) prepare_folder(spec);
+  if (is_writer) keep_tokenizer(data, spec.config.output);
   communicator.barrier();
   try {
     RunOutcome outcome = train(spec, communicator, observer, std::move(data));

@@ -85,6 +85,28 @@ def add_examples(folder, count, chance):
     (folder / "ledger.jsonl").write_text("\n".join(lines) + "\n")
 
 
+def make_language(folder, texts=()):
+    """Turns a made run into that of a language model: perplexity for accuracy, and its texts."""
+    folder = pathlib.Path(folder)
+    lines = [json.loads(line) for line in (folder / "metrics.jsonl").read_text().splitlines()]
+    for line in lines:
+        line["test_perplexity"] = 400 / line["test_accuracy"]
+        line["test_bits_per_byte"] = 150 / line["test_accuracy"]
+    (folder / "metrics.jsonl").write_text("".join(json.dumps(line) + "\n" for line in lines))
+    summary = json.loads((folder / "summary.json").read_text())
+    del summary["best_accuracy"], summary["final_accuracy"]
+    summary["best_perplexity"] = min(line["test_perplexity"] for line in lines)
+    summary["final_perplexity"] = lines[-1]["test_perplexity"]
+    (folder / "summary.json").write_text(json.dumps(summary))
+    with open(folder / "texts.jsonl", "w") as file:
+        for rank, text in enumerate(texts, 1):
+            for end in ["hardest", "easiest"]:
+                file.write(json.dumps({"notion": "loss-average", "end": end, "rank": rank,
+                                       "id": 7 * rank, "importance": 3.5, "file": "data/book.txt",
+                                       "offset": 640, "label": "", "text": text,
+                                       "tokens": [["q", 9.25], ["e", 0.5]]}) + "\n")
+
+
 def make_study(folder, arms, seeds, baseline="vanilla", metric="best_accuracy", **more):
     """A study directory. `arms`: name -> dict of settings for make_run."""
     folder = pathlib.Path(folder)

@@ -209,6 +209,50 @@ class HarmlessTest(ReportTest):
         self.assertNotIn("\\input{x}", self.read("study/report/tables.tex"))
 
 
+class LanguageTest(ReportTest):
+    TEXTS = ["To be, or not to be:\nthat is", "<script>alert(3)</script>", "a|b \x1b[31m \u202e *c*",
+             "\\end{document} 50% $x$", "é" * 400]
+
+    def make(self, name, level, texts=()):
+        made_runs.make_run(self.folder / name, 1, level=level, heuristic=name)
+        made_runs.make_language(self.folder / name, texts)
+
+    def test_loose_runs_of_language_models_are_judged_by_perplexity(self):
+        self.make("random", 70)
+        self.make("stripes", 80, self.TEXTS)
+        self.succeed("random", "stripes", "--output", "report")
+        html = self.read("report/report.html")
+        self.assertIn("best perplexity", html)
+        self.assertNotIn("accuracy", html.split("<body")[1].split('id="provenance"')[0])
+        rows = list(self.rows("report/tables.csv").values())
+        self.assertEqual({round(float(row["mean"]), 2) for row in rows},
+                         {round(json.loads(self.read(f"{run}/summary.json"))["best_perplexity"], 2)
+                          for run in ["random", "stripes"]})
+
+    def test_their_texts_are_shown_and_do_no_harm(self):
+        self.make("stripes", 80, self.TEXTS)
+        self.succeed("stripes", "--output", "report")
+        html, markdown = self.read("report/report.html"), self.read("report/report.md")
+        self.assertIn('<section id="texts">', html)
+        self.assertIn("To be, or not to be: ⏎ that is", html)
+        self.assertIn("book.txt:640", html)
+        self.assertIn("‘q’ 9.2", html)
+        self.assertEqual(html.count("<script>"), 1)
+        self.assertIn("é" * 150 + "…", html)
+        for text in [html, markdown]:
+            self.assertNotIn("\x1b", text)
+            self.assertNotIn("\u202e", text)
+        self.assertNotIn("<script>", markdown)
+        self.assertNotIn("end{document}", self.read("report/tables.tex"))
+
+    def test_broken_texts_are_left_out_with_a_word(self):
+        self.make("stripes", 80, self.TEXTS)
+        with open(self.folder / "stripes/texts.jsonl", "a") as file:
+            file.write('{"notion": 3}\n')
+        self.succeed("stripes", "--output", "report")
+        self.assertRegex(self.read("report/report.html"), r"Left out: .*texts.jsonl:11: ")
+
+
 class SizeTest(ReportTest):
     def test_400_runs_take_three_seconds_and_five_megabytes(self):
         arms = {"vanilla": {"heuristic": "random", "interval": 1}}

@@ -127,7 +127,7 @@ TEST(StudyPresets, AllMakeSenseAndHaveABaseline) {
     EXPECT_EQ(plan.record.name, entry.path().stem()) << entry.path();
     ++count;
   }
-  EXPECT_EQ(count, 6u);
+  EXPECT_EQ(count, 7u);
 }
 
 TEST(StudyPresets, HoldTheTablesOfThePaper) {

@@ -196,6 +196,11 @@ class SameRunTest(LanguageTest):
                                   model__name=model, data__vocabulary=280)
                 self.assertLess(run.column("test_loss")[-1], run.column("test_loss")[0])
                 seen.add(run.sha())
+            # The tokenizer of a run can be used for the next one.
+            again = self.finish(base, f"{tokenizer}-again", data__tokenizer=tokenizer,
+                                model__name=model,
+                                data__vocabulary_file=f"{tokenizer}-lstm/tokenizer.txt")
+            self.assertEqual(again.sha(), run.sha())
         self.assertEqual(len(seen), 6)
 
 
