@@ -5,10 +5,24 @@
 # same code-generation flags; hence -fPIC for programs, too.
 include_guard(GLOBAL)
 
+if(IMPART_CUDA)
+  # LibTorch's own files compile no kernels here, but they ask for architectures; without an answer
+  # they look for a GPU on the machine that builds.
+  set(TORCH_CUDA_ARCH_LIST "9.0")
+endif()
 find_package(Torch REQUIRED)
 find_package(OpenMP REQUIRED COMPONENTS CXX)
 
 add_library(impart_torch INTERFACE)
+# pip's LibTorch brings headers of its own fmt, but no library; ours must be found before them.
+foreach(folder ${TORCH_INCLUDE_DIRS})
+  if(EXISTS ${folder}/fmt)
+    find_path(IMPART_FMT_HEADERS fmt/format.h REQUIRED)
+    file(MAKE_DIRECTORY ${PROJECT_BINARY_DIR}/first)
+    file(CREATE_LINK ${IMPART_FMT_HEADERS}/fmt ${PROJECT_BINARY_DIR}/first/fmt SYMBOLIC)
+    target_include_directories(impart_torch SYSTEM INTERFACE ${PROJECT_BINARY_DIR}/first)
+  endif()
+endforeach()
 target_include_directories(impart_torch SYSTEM INTERFACE ${TORCH_INCLUDE_DIRS})
 # OpenMP: at::parallel_for is a header template that runs on one thread without it.
 target_link_libraries(impart_torch INTERFACE ${TORCH_LIBRARIES} OpenMP::OpenMP_CXX)

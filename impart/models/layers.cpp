@@ -10,7 +10,9 @@ ConvolutionImpl::ConvolutionImpl(const ConvolutionSpec& spec) : spec_(spec) {
 }
 
 torch::Tensor ConvolutionImpl::forward(const torch::Tensor& images) {
-  return torch::conv2d(images, weight, /*bias=*/{}, spec_.stride, /*padding=*/spec_.kernel / 2);
+  const torch::Tensor& used = half_weight.defined() ? half_weight : weight;
+  return torch::conv2d(images.to(used.scalar_type()), used, /*bias=*/{}, spec_.stride,
+                       /*padding=*/spec_.kernel / 2);
 }
 
 LinearImpl::LinearImpl(std::int64_t in, std::int64_t out) {
@@ -19,7 +21,7 @@ LinearImpl::LinearImpl(std::int64_t in, std::int64_t out) {
 }
 
 torch::Tensor LinearImpl::forward(const torch::Tensor& rows) {
-  return torch::linear(rows, weight, bias);
+  return torch::linear(rows.to(weight.scalar_type()), weight, bias);
 }
 
 }  // namespace impart

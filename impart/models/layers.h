@@ -19,19 +19,24 @@ struct ConvolutionSpec {
 };
 
 /// Convolution of images without bias: parameter `weight`, [out, in, kernel, kernel].
+///
+/// If `half_weight` is set (impart/train/half_weights.h), a bfloat16 copy of `weight` that gets the
+/// gradients in its place, images and results are bfloat16, too.
 class ConvolutionImpl : public torch::nn::Module {
  public:
   explicit ConvolutionImpl(const ConvolutionSpec& spec);
   torch::Tensor forward(const torch::Tensor& images);
 
   torch::Tensor weight;
+  torch::Tensor half_weight;  ///< no part of the model's state
 
  private:
   ConvolutionSpec spec_;
 };
 TORCH_MODULE(Convolution);
 
-/// x weightᵀ + bias: parameters `weight`, [out, in], and `bias`, [out].
+/// x weightᵀ + bias: parameters `weight`, [out, in], and `bias`, [out]. Always in their type:
+/// logits and losses keep the precision of floats where convolutions do not.
 class LinearImpl : public torch::nn::Module {
  public:
   LinearImpl(std::int64_t in, std::int64_t out);

@@ -19,6 +19,7 @@ namespace impart {
 namespace {
 
 constexpr std::int64_t kStemWidth = 64;
+const BatchNormTail kRelu = {.relu = true};
 
 struct BlockSpec {
   std::int64_t in = 0;     ///< channels of the input
@@ -50,11 +51,12 @@ class Block : public torch::nn::Module {
  public:
   torch::Tensor forward(const torch::Tensor& x) {
     const torch::Tensor shortcut = downsample_ ? downsample_->forward(x) : x;
-    return residual(x).add_(shortcut).relu_();
+    return add_residual(x, {.relu = true, .residual = shortcut});
   }
 
  protected:
-  virtual torch::Tensor residual(const torch::Tensor& x) = 0;
+  /// f(x), whose last batch norm has this tail.
+  virtual torch::Tensor add_residual(const torch::Tensor& x, const BatchNormTail& tail) = 0;
 
   /// To be called last, since the order of registration is the order of the parameters.
   void register_downsample(const BlockSpec& spec, std::int64_t out) {
@@ -83,8 +85,8 @@ class BasicBlock : public Block {
   }
 
  private:
-  torch::Tensor residual(const torch::Tensor& x) override {
-    return bn2_(conv2_(bn1_(conv1_(x)).relu_()));
+  torch::Tensor add_residual(const torch::Tensor& x, const BatchNormTail& tail) override {
+    return bn2_->forward(conv2_(bn1_->forward(conv1_(x), kRelu)), tail);
   }
 
   Convolution conv1_{nullptr}, conv2_{nullptr};
@@ -104,9 +106,9 @@ class Bottleneck : public Block {
   }
 
  private:
-  torch::Tensor residual(const torch::Tensor& x) override {
-    const torch::Tensor inner = bn2_(conv2_(bn1_(conv1_(x)).relu_())).relu_();
-    return bn3_(conv3_(inner));
+  torch::Tensor add_residual(const torch::Tensor& x, const BatchNormTail& tail) override {
+    const torch::Tensor inner = bn2_->forward(conv2_(bn1_->forward(conv1_(x), kRelu)), kRelu);
+    return bn3_->forward(conv3_(inner), tail);
   }
 
   Convolution conv1_{nullptr}, conv2_{nullptr}, conv3_{nullptr};
@@ -161,10 +163,11 @@ class ResNet : public Classifier {
   }
 
   Output forward(torch::Tensor images) override {
-    torch::Tensor x = bn1_(conv1_(images)).relu_();
+    torch::Tensor x = bn1_->forward(conv1_(images), kRelu);
     if (stem_ == Stem::kImagenet) x = torch::max_pool2d(x, 3, 2, 1);
     for (const auto& stage : stages_) x = stage->forward(x);
-    const torch::Tensor features = torch::adaptive_avg_pool2d(x, {1, 1}).flatten(1);
+    const torch::Tensor features =
+        torch::adaptive_avg_pool2d(x, {1, 1}).flatten(1).to(fc_->weight.scalar_type());
     return {fc_(features), features};
   }
 
