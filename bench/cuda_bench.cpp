@@ -2,7 +2,8 @@
 //
 //   build/gpu/bin/cuda_bench kernels           each kernel against the time its bytes need
 //   build/gpu/bin/cuda_bench steps [MODEL]     a training step by precision, workers and tracking
-//   build/gpu/bin/cuda_bench profile FILE      kernels of a bf16 step, as a trace for
+//   build/gpu/bin/cuda_bench startup TRIALS    the first epoch, with so many algorithms of cuDNN
+//   tried build/gpu/bin/cuda_bench profile FILE      kernels of a bf16 step, as a trace for
 //   chrome://tracing
 //
 // The bytes of a kernel are what it must read and write at least once; the bandwidth they are held
@@ -26,6 +27,7 @@
 #include "impart/data/datasets.h"
 #include "impart/models/init.h"
 #include "impart/models/models.h"
+#include "impart/models/torch_compat.h"
 #include "impart/models/worker_batch_norm.h"
 #include "impart/partition/epoch_order.h"
 #include "impart/partition/heuristics.h"
@@ -73,6 +75,7 @@ torch::TensorOptions on_gpu(torch::ScalarType type = torch::kFloat) {
 double copy_bandwidth() {
   const auto from = torch::randn({1 << 28}, on_gpu());
   auto to = torch::empty_like(from);
+  for (int i = 0; i < 100; ++i) to.copy_(from);  // clocks rise under load
   return 2.0 * static_cast<double>(from.nbytes()) /
          seconds_recorded([&](int) { to.copy_(from); }, 5);
 }
@@ -194,6 +197,7 @@ struct StepCase {
   std::uint32_t workers = 4, batch = 256;
   bool track = true;
   bool recorded = true;
+  int trials = 10;
 };
 
 /// An engine that trains on drawn images.
@@ -216,7 +220,8 @@ class StepLoop {
     const bool tf32 = c.precision != RunConfig::Precision::kFp32;
     at::globalContext().setAllowTF32CuDNN(tf32);
     at::globalContext().setAllowTF32CuBLAS(tf32);
-    at::globalContext().setBenchmarkCuDNN(true);
+    at::globalContext().setBenchmarkCuDNN(c.trials > 0);
+    set_cudnn_trials(c.trials);
   }
 
   /// Seconds per step of an epoch, its beginning and end included.
@@ -301,6 +306,19 @@ void time_all_steps(const std::string& model) {
   }
 }
 
+void time_startup(int trials) {
+  const double start = seconds_now();
+  const DeviceImages images = noise(50176);
+  torch::cuda::synchronize();
+  const double ready = seconds_now();
+  StepLoop loop({.trials = trials}, images);
+  const double first = loop.run_epoch() * 49;
+  std::vector<double> times;
+  for (int i = 0; i < 6; ++i) times.push_back(loop.run_epoch());
+  fmt::print("{:2} trials: start {:.2f} s, first epoch {:.2f} s, then {:.3f} ms a step\n", trials,
+             ready - start, first, kMilli * median(times));
+}
+
 void profile(const std::string& path) {
   using namespace torch::autograd::profiler;
   const DeviceImages images = noise(10240);
@@ -327,5 +345,6 @@ int main(int argc, char** argv) {
   }
   if (what == "kernels") impart::bench::time_kernels();
   if (what == "steps") impart::bench::time_all_steps(argument.empty() ? "resnet18" : argument);
+  if (what == "startup") impart::bench::time_startup(std::stoi(argument));
   if (what == "profile") impart::bench::profile(argument);
 }

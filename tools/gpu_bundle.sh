@@ -3,7 +3,7 @@
 #
 #   tools/gpu_bundle.sh BUILD DEST [PROGRAM...]     e.g. tools/gpu_bundle.sh build/gpu /tmp/bundle
 #
-# DEST gets bin/, the programs (impart and impart-engine if none are named), stripped; lib/, every
+# DEST (and DEST.tar.xz) gets bin/, the programs (impart and impart-engine if none are named), stripped; lib/, every
 # library they need besides those of torch, CUDA and the C and C++ runtimes; presets/ and
 # experiments/; and `run`:
 #
@@ -53,4 +53,5 @@ export LD_LIBRARY_PATH="$(cat "$here/found"):$here/missing${LD_LIBRARY_PATH:+:$L
 exec "$here/bin/$program" "$@"
 RUN
 chmod +x "$dest/run"
-du -sh "$dest" | sed 's/^/packed: /'
+XZ_OPT=-2 tar -C "$dest" -cJf "$dest.tar.xz" .
+du -sh "$dest" "$dest.tar.xz"

@@ -3,7 +3,7 @@
 //   grad_bias   = Σ g                 grad_weight = Σ g x̂
 //   grad_x      = weight · inverse_deviation · (g - Σ g / n - x̂ Σ g x̂ / n)
 // `sum_gradients` takes the sums over parts of each worker's positions; `apply_gradients` adds the
-// parts up, every block for itself. Its blocks z = 0 add up those of all workers, for the
+// parts up, every block for itself. Its first blocks in z add up those of all workers, for the
 // parameters.
 
 #include <type_traits>
@@ -46,7 +46,7 @@ enum class Sign { kNone, kFromX, kFromY, kPooled };
 
 /// The gradient of the values before pooling at a position: those of the pooled values, up to four,
 /// that are this one.
-template <class T>
+template <class T, bool kTwo>
 __device__ Pack<T> gather_pooled(const BatchNormBackward& norm, std::int64_t position,
                                  std::int64_t channel) {
   constexpr int kWindow = 3, kWidth = Pack<T>::kWidth;
@@ -62,7 +62,12 @@ __device__ Pack<T> gather_pooled(const BatchNormBackward& norm, std::int64_t pos
       const int tap = (y - 2 * out_y + 1) * kWindow + x - 2 * out_x + 1;
       const std::int64_t at =
           ((row * pooled_height + out_y) * pooled_width + out_x) * norm.array.channels + channel;
-      const Pack<T> gradient = Pack<T>::load(static_cast<const T*>(norm.grad_y) + at);
+      Pack<T> gradient = Pack<T>::load(static_cast<const T*>(norm.grad_y) + at);
+      if constexpr (kTwo) {
+        const Pack<T> too = Pack<T>::load(static_cast<const T*>(norm.grad_y_too) + at);
+#pragma unroll
+        for (int i = 0; i < kWidth; ++i) gradient.values[i] += too.values[i];
+      }
       alignas(8) std::uint8_t taps[kWidth];
       if constexpr (kWidth == 8) {
         *reinterpret_cast<uint2*>(taps) = *reinterpret_cast<const uint2*>(norm.pooling.taps + at);
@@ -86,18 +91,19 @@ __device__ Place<T> load_place(const BatchNormBackward& norm,
   const std::int64_t at = position * norm.array.channels + channel;
   Place<T> place;
   if constexpr (kSign == Sign::kPooled) {
-    place.gradient = gather_pooled<T>(norm, position, channel);
+    place.gradient = gather_pooled<T, kTwo>(norm, position, channel);
   } else {
     place.gradient = Pack<T>::load(static_cast<const T*>(norm.grad_y) + at);
   }
   place.normal = Pack<T>::load(static_cast<const T*>(norm.x) + at);
+  constexpr bool kAdds = kTwo && kSign != Sign::kPooled;
   Pack<T> too, y;
-  if constexpr (kTwo) too = Pack<T>::load(static_cast<const T*>(norm.grad_y_too) + at);
+  if constexpr (kAdds) too = Pack<T>::load(static_cast<const T*>(norm.grad_y_too) + at);
   if constexpr (kSign == Sign::kFromY) y = Pack<T>::load(static_cast<const T*>(norm.y) + at);
 #pragma unroll
   for (int i = 0; i < Pack<T>::kWidth; ++i) {
     const float centred = place.normal.values[i] - factors.mean[i];
-    if constexpr (kTwo) place.gradient.values[i] += too.values[i];
+    if constexpr (kAdds) place.gradient.values[i] += too.values[i];
     if constexpr (kSign == Sign::kFromX || kSign == Sign::kPooled) {
       // The very expression of the forward pass.
       const float value = fmaf(centred, factors.inverse[i] * factors.weight[i], factors.bias[i]);
@@ -135,53 +141,48 @@ __global__ void __launch_bounds__(kThreads) sum_gradients(const BatchNormBackwar
   store_block_sums<T, kLanes>(sum, products, norm.scratch + block * 2 * Shape::kChannels);
 }
 
-/// The parameters' gradients of a tile of channels: sums over all workers. Threads share the
-/// workers' parts of a channel, then add up their sums in order.
+/// Columns of a tile's sums that one block adds up over all workers, for the parameters.
+constexpr int kParameterColumns = 32;
+
 template <class T, int kLanes>
-__device__ void add_up_parameters(const BatchNormBackward& norm) {
+constexpr int kParameterBlocks = 2 * Tile<T, kLanes>::kChannels / kParameterColumns;
+
+template <class T, int kLanes>
+__device__ void add_up_parameters(const BatchNormBackward& norm, int group) {
   using Shape = Tile<T, kLanes>;
-  constexpr int kValues = 2 * Shape::kChannels;
-  constexpr int kShares = kThreads / Shape::kChannels > 0 ? kThreads / Shape::kChannels : 1;
-  __shared__ float shares[kShares][kValues];
+  constexpr int kColumns = 2 * Shape::kChannels;
+  __shared__ float totals[kParameterColumns];
   const int splits = gridDim.x;
-  const std::int64_t count = norm.array.workers * splits;
-  for (int i = threadIdx.x; i < kShares * Shape::kChannels; i += kThreads) {
-    const int share = i / Shape::kChannels, value = i % Shape::kChannels;
-    float sum = 0, products = 0;
-#pragma unroll 8
-    for (std::int64_t part = share; part < count; part += kShares) {
-      const std::int64_t block = (part / splits * gridDim.y + blockIdx.y) * splits + part % splits;
-      sum += norm.scratch[block * kValues + value];
-      products += norm.scratch[block * kValues + Shape::kChannels + value];
-    }
-    shares[share][value] = sum;
-    shares[share][Shape::kChannels + value] = products;
-  }
-  __syncthreads();
-  for (int i = threadIdx.x; i < kValues; i += kThreads) {
-    const std::int64_t channel = blockIdx.y * Shape::kChannels + i % Shape::kChannels;
-    if (channel >= norm.array.channels) continue;
-    float total = 0;
-#pragma unroll
-    for (int share = 0; share < kShares; ++share) total += shares[share][i];
-    (i < Shape::kChannels ? norm.grad_bias : norm.grad_weight)[channel] = total;
-  }
+  const float* const first = norm.scratch + group * kParameterColumns;
+  const auto row = [&](int part) {
+    const std::int64_t block = (part / splits * gridDim.y + blockIdx.y) * splits + part % splits;
+    return first + block * kColumns;
+  };
+  add_rows<kParameterColumns>(static_cast<int>(norm.array.workers) * splits, row, totals);
+  if (threadIdx.x >= kParameterColumns) return;
+  const int column = group * kParameterColumns + threadIdx.x;
+  const std::int64_t channel = blockIdx.y * Shape::kChannels + column % Shape::kChannels;
+  if (channel >= norm.array.channels) return;
+  (column < Shape::kChannels ? norm.grad_bias : norm.grad_weight)[channel] = totals[threadIdx.x];
 }
 
 template <class T, int kLanes, Sign kSign, bool kTwo>
 __global__ void __launch_bounds__(kThreads) apply_gradients(const BatchNormBackward norm) {
   using Shape = Tile<T, kLanes>;
-  if (blockIdx.z == 0) {
-    if (blockIdx.x == 0) add_up_parameters<T, kLanes>(norm);
+  constexpr int kOthers = kParameterBlocks<T, kLanes>;
+  if (blockIdx.z < kOthers) {
+    if (blockIdx.x == 0) add_up_parameters<T, kLanes>(norm, blockIdx.z);
     return;
   }
-  __shared__ float totals[2 * Shape::kChannels];
-  const int worker = blockIdx.z - 1;
+  constexpr int kColumns = 2 * Shape::kChannels;
+  __shared__ float totals[kColumns];
+  const int worker = blockIdx.z - kOthers;
   const Range range = range_of(norm.array, worker, blockIdx.x, gridDim.x);
   if (range.begin == range.end) return;
   const std::int64_t tile = worker * gridDim.y + blockIdx.y;
-  add_up<Shape::kChannels>(norm.scratch + tile * gridDim.x * 2 * Shape::kChannels, gridDim.x,
-                           totals);
+  const float* const first = norm.scratch + tile * gridDim.x * kColumns;
+  add_rows<kColumns>(
+      gridDim.x, [&](int part) { return first + part * kColumns; }, totals);
   const std::int64_t channels = norm.array.channels;
   const int inside = threadIdx.x % kLanes * Shape::kPack;
   const std::int64_t channel = blockIdx.y * Shape::kChannels + inside;
@@ -214,10 +215,11 @@ __global__ void __launch_bounds__(kThreads) apply_gradients(const BatchNormBackw
 template <class T, int kLanes, Sign kSign, bool kTwo>
 void launch(const BatchNormBackward& norm, const Cut& cut, Stream stream) {
   const auto workers = static_cast<unsigned>(norm.array.workers);
-  const dim3 grid(cut.splits, cut.tiles, workers), one_more(cut.splits, cut.tiles, workers + 1);
+  const dim3 grid(cut.splits, cut.tiles, workers);
+  const dim3 with_parameters(cut.splits, cut.tiles, workers + kParameterBlocks<T, kLanes>);
   sum_gradients<T, kLanes, kSign, kTwo><<<grid, kThreads, 0, stream>>>(norm);
   check_launch("sum_gradients");
-  apply_gradients<T, kLanes, kSign, kTwo><<<one_more, kThreads, 0, stream>>>(norm);
+  apply_gradients<T, kLanes, kSign, kTwo><<<with_parameters, kThreads, 0, stream>>>(norm);
   check_launch("apply_gradients");
 }
 
@@ -237,7 +239,7 @@ void differentiate(const BatchNormBackward& norm, Stream stream) {
   with_tile(norm.array.element, shape.lanes, [&](auto type, auto lanes) {
     using T = decltype(type);
     if (norm.pooling.taps != nullptr) {
-      launch<T, lanes(), Sign::kPooled, false>(norm, shape, stream);
+      launch<T, lanes(), Sign::kPooled>(norm, shape, stream);
     } else if (!norm.relu) {
       launch<T, lanes(), Sign::kNone>(norm, shape, stream);
     } else if (norm.y == nullptr) {

@@ -33,8 +33,7 @@ __global__ void __launch_bounds__(kThreads)
   WorkerArray pooled = norm.array;
   pooled.pixels = pooled_height * pooled_width;
   const Range out = range_of(pooled, blockIdx.z, blockIdx.x, gridDim.x);
-  for (std::int64_t at = out.first + threadIdx.x / kLanes; at < out.last;
-       at += Shape::kPositions) {
+  for (std::int64_t at = out.first + threadIdx.x / kLanes; at < out.last; at += Shape::kPositions) {
     const std::int64_t row = at / pooled.pixels;
     const int pixel = static_cast<int>(at - row * pooled.pixels);
     const int top = pixel / pooled_width * 2 - 1, left = pixel % pooled_width * 2 - 1;

@@ -15,8 +15,8 @@ struct GatherImages {
   /// Packed CropFlip (impart/data/augment.h) of every image, [N]; null: images as they are.
   const std::int32_t* choices = nullptr;
   const StepState* step = nullptr;  ///< if given, row b is image ids[step->first_row + b]
-  std::int64_t rows = 0;
-  void* batch = nullptr;  ///< [rows, height, width, channels]
+  std::int64_t rows = 0;            ///< at most 65535
+  void* batch = nullptr;            ///< [rows, height, width, channels]
   Element element = Element::kFloat;
 };
 

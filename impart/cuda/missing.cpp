@@ -3,6 +3,7 @@
 #include "impart/core/error.h"
 #include "impart/cuda/batch_norm.h"
 #include "impart/cuda/device.h"
+#include "impart/cuda/fold.h"
 #include "impart/cuda/images.h"
 #include "impart/cuda/signals.h"
 #include "impart/cuda/update.h"
@@ -35,6 +36,15 @@ void normalise_with_running(const BatchNorm&, Stream) {
   fail();
 }
 void differentiate(const BatchNormBackward&, Stream) {
+  fail();
+}
+void fold_images(const FoldImages&, Stream) {
+  fail();
+}
+void fold_weights(const FoldWeights&, Stream) {
+  fail();
+}
+void unfold_weights(const FoldWeights&, Stream) {
   fail();
 }
 void gather_images(const GatherImages&, Stream) {

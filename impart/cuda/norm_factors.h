@@ -66,9 +66,12 @@ __device__ void prepare_factors(const BatchNorm& norm, const Range& range, int p
   if constexpr (kRunning) {
     find_running_factors<T, kLanes>(norm, factors);
   } else {
-    __shared__ float totals[2 * Shape::kChannels];
+    constexpr int kColumns = 2 * Shape::kChannels;
+    __shared__ float totals[kColumns];
     const std::int64_t tile = blockIdx.z * gridDim.y + blockIdx.y;
-    add_up<Shape::kChannels>(norm.scratch + tile * parts * 2 * Shape::kChannels, parts, totals);
+    const float* const first = norm.scratch + tile * parts * kColumns;
+    add_rows<kColumns>(
+        parts, [&](int part) { return first + part * kColumns; }, totals);
     find_factors<T, kLanes>(norm, range, totals, factors);
   }
   __syncthreads();

@@ -88,14 +88,31 @@ __device__ void store_block_sums(const float (&first)[Pack<T>::kWidth],
   }
 }
 
-/// The sums of all blocks of a worker's tile: `parts` arrays [2, kChannels], one after the other,
-/// into `totals`. Ends with a barrier.
-template <int kChannels>
-__device__ void add_up(const float* parts, int count, float* totals) {
-  for (int i = threadIdx.x; i < 2 * kChannels; i += kThreads) {
-    float total = 0;
+/// Adds up `count` rows of floats, `kColumns` of each, four times a power of two, into `totals`, in
+/// an order that depends on nothing else. `row(i)` is where row i begins. Threads share the rows of
+/// a column, so that few loads follow one another. Ends with a barrier.
+template <int kColumns, class Row>
+__device__ void add_rows(int count, Row&& row, float* totals) {
+  constexpr int kPacks = kColumns / 4;
+  constexpr int kShares = kThreads / kPacks > 0 ? kThreads / kPacks : 1;
+  __shared__ float4 shares[kShares][kPacks];
+  for (int i = threadIdx.x; i < kShares * kPacks; i += kThreads) {
+    const int share = i / kPacks, pack = i % kPacks;
+    float4 sum = make_float4(0, 0, 0, 0);
 #pragma unroll 8
-    for (int part = 0; part < count; ++part) total += parts[part * 2 * kChannels + i];
+    for (int part = share; part < count; part += kShares) {
+      const float4 value = *reinterpret_cast<const float4*>(row(part) + 4 * pack);
+      sum.x += value.x, sum.y += value.y, sum.z += value.z, sum.w += value.w;
+    }
+    shares[share][pack] = sum;
+  }
+  __syncthreads();
+  for (int i = threadIdx.x; i < kColumns; i += kThreads) {
+    float total = 0;
+#pragma unroll
+    for (int share = 0; share < kShares; ++share) {
+      total += reinterpret_cast<const float*>(shares[share])[i];
+    }
     totals[i] = total;
   }
   __syncthreads();

@@ -24,8 +24,8 @@ struct DeviceBatchNormSpec {
 
 /// Each worker's rows with the worker's own moments; differentiable by input, weight, bias and
 /// residual. The layout must fit the input.
-torch::Tensor normalise_workers(const torch::Tensor& input, const WorkerLayout& layout,
-                                const DeviceBatchNormSpec& spec);
+TensorFork normalise_workers(const torch::Tensor& input, const WorkerLayout& layout,
+                             const DeviceBatchNormSpec& spec);
 
 /// All rows with the running statistics. Not differentiable.
 torch::Tensor normalise_with_running(const torch::Tensor& input, const DeviceBatchNormSpec& spec);

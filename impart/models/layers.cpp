@@ -2,6 +2,8 @@
 
 #include <torch/torch.h>
 
+#include "impart/models/device_convolution.h"
+
 namespace impart {
 
 ConvolutionImpl::ConvolutionImpl(const ConvolutionSpec& spec) : spec_(spec) {
@@ -11,8 +13,9 @@ ConvolutionImpl::ConvolutionImpl(const ConvolutionSpec& spec) : spec_(spec) {
 
 torch::Tensor ConvolutionImpl::forward(const torch::Tensor& images) {
   const torch::Tensor& used = half_weight.defined() ? half_weight : weight;
-  return torch::conv2d(images.to(used.scalar_type()), used, /*bias=*/{}, spec_.stride,
-                       /*padding=*/spec_.kernel / 2);
+  const torch::Tensor input = images.to(used.scalar_type());
+  if (side_stream_ != nullptr) return convolve_on_device(input, used, spec_, *side_stream_);
+  return torch::conv2d(input, used, /*bias=*/{}, spec_.stride, /*padding=*/spec_.kernel / 2);
 }
 
 LinearImpl::LinearImpl(std::int64_t in, std::int64_t out) {

@@ -8,6 +8,10 @@
 
 namespace impart {
 
+namespace cuda {
+class SideStream;
+}
+
 /// The layers that models are built from, besides batch norm. Unlike torch::nn's they draw nothing
 /// from torch's global generator: parameters are zero until initialise_parameters or load_model.
 
@@ -30,8 +34,13 @@ class ConvolutionImpl : public torch::nn::Module {
   torch::Tensor weight;
   torch::Tensor half_weight;  ///< no part of the model's state
 
+  /// If set, backward passes on a GPU compute the weight's gradient there and leave it in its
+  /// `grad`, which is ready only after a join; see device_convolution.h.
+  void set_side_stream(cuda::SideStream* stream) { side_stream_ = stream; }
+
  private:
   ConvolutionSpec spec_;
+  cuda::SideStream* side_stream_ = nullptr;
 };
 TORCH_MODULE(Convolution);
 

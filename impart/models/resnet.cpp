@@ -49,14 +49,14 @@ class Downsample : public torch::nn::Module {
 /// One summand of the network: x + f(x), rectified.
 class Block : public torch::nn::Module {
  public:
-  torch::Tensor forward(const torch::Tensor& x) {
-    const torch::Tensor shortcut = downsample_ ? downsample_->forward(x) : x;
-    return add_residual(x, {.relu = true, .residual = shortcut});
+  TensorFork forward(const TensorFork& x) {
+    const torch::Tensor shortcut = downsample_ ? downsample_->forward(x.second) : x.second;
+    return add_residual(x.first, {.relu = true, .residual = shortcut});
   }
 
  protected:
   /// f(x), whose last batch norm has this tail.
-  virtual torch::Tensor add_residual(const torch::Tensor& x, const BatchNormTail& tail) = 0;
+  virtual TensorFork add_residual(const torch::Tensor& x, const BatchNormTail& tail) = 0;
 
   /// To be called last, since the order of registration is the order of the parameters.
   void register_downsample(const BlockSpec& spec, std::int64_t out) {
@@ -85,8 +85,8 @@ class BasicBlock : public Block {
   }
 
  private:
-  torch::Tensor add_residual(const torch::Tensor& x, const BatchNormTail& tail) override {
-    return bn2_->forward(conv2_(bn1_->forward(conv1_(x), kRelu)), tail);
+  TensorFork add_residual(const torch::Tensor& x, const BatchNormTail& tail) override {
+    return bn2_->forward_twice(conv2_(bn1_->forward(conv1_(x), kRelu)), tail);
   }
 
   Convolution conv1_{nullptr}, conv2_{nullptr};
@@ -106,9 +106,9 @@ class Bottleneck : public Block {
   }
 
  private:
-  torch::Tensor add_residual(const torch::Tensor& x, const BatchNormTail& tail) override {
+  TensorFork add_residual(const torch::Tensor& x, const BatchNormTail& tail) override {
     const torch::Tensor inner = bn2_->forward(conv2_(bn1_->forward(conv1_(x), kRelu)), kRelu);
-    return bn3_->forward(conv3_(inner), tail);
+    return bn3_->forward_twice(conv3_(inner), tail);
   }
 
   Convolution conv1_{nullptr}, conv2_{nullptr}, conv3_{nullptr};
@@ -121,7 +121,7 @@ class Stage : public torch::nn::Module {
   void append(std::shared_ptr<Block> block) {
     blocks_.push_back(register_module(fmt::to_string(blocks_.size()), std::move(block)));
   }
-  torch::Tensor forward(torch::Tensor x) {
+  TensorFork forward(TensorFork x) {
     for (const auto& block : blocks_) x = block->forward(x);
     return x;
   }
@@ -163,11 +163,14 @@ class ResNet : public Classifier {
   }
 
   Output forward(torch::Tensor images) override {
-    torch::Tensor x = bn1_->forward(conv1_(images), kRelu);
-    if (stem_ == Stem::kImagenet) x = torch::max_pool2d(x, 3, 2, 1);
+    TensorFork x =
+        bn1_->forward_twice(conv1_(images), {.relu = true, .pool = stem_ == Stem::kImagenet});
     for (const auto& stage : stages_) x = stage->forward(x);
-    const torch::Tensor features =
-        torch::adaptive_avg_pool2d(x, {1, 1}).flatten(1).to(fc_->weight.scalar_type());
+    const torch::Tensor maps = x.first;
+    const bool is_pixel = maps.size(2) == 1 && maps.size(3) == 1;
+    const torch::Tensor features = (is_pixel ? maps : torch::adaptive_avg_pool2d(maps, {1, 1}))
+                                       .flatten(1)
+                                       .to(fc_->weight.scalar_type());
     return {fc_(features), features};
   }
 

@@ -210,6 +210,11 @@ const torch::Tensor& WorkerLayout::starts_on(torch::Device device) const {
 
 torch::Tensor WorkerBatchNorm2dImpl::forward(const torch::Tensor& input,
                                              const BatchNormTail& tail) {
+  return forward_twice(input, tail).first;
+}
+
+TensorFork WorkerBatchNorm2dImpl::forward_twice(const torch::Tensor& input,
+                                                const BatchNormTail& tail) {
   const bool with_batch = is_training() || batch_statistics_;
   if (has_device_batch_norm(input)) return normalise_on_device(input, tail, with_batch);
   torch::Tensor output =
@@ -219,12 +224,12 @@ torch::Tensor WorkerBatchNorm2dImpl::forward(const torch::Tensor& input,
                               spec_.momentum, spec_.epsilon, /*cudnn_enabled=*/true);
   if (tail.residual.defined()) output.add_(tail.residual);
   if (tail.relu) output.relu_();
-  return output;
+  if (tail.pool) output = torch::max_pool2d(output, 3, 2, 1);
+  return {output, output};
 }
 
-torch::Tensor WorkerBatchNorm2dImpl::normalise_on_device(const torch::Tensor& input,
-                                                         const BatchNormTail& tail,
-                                                         bool with_batch) {
+TensorFork WorkerBatchNorm2dImpl::normalise_on_device(const torch::Tensor& input,
+                                                      const BatchNormTail& tail, bool with_batch) {
   DeviceBatchNormSpec spec{.weight = weight,
                            .bias = bias,
                            .running_mean = running_mean,
@@ -232,7 +237,10 @@ torch::Tensor WorkerBatchNorm2dImpl::normalise_on_device(const torch::Tensor& in
                            .epsilon = spec_.epsilon,
                            .momentum = spec_.momentum,
                            .tail = tail};
-  if (!with_batch) return normalise_with_running(input, spec);
+  if (!with_batch) {
+    const torch::Tensor output = normalise_with_running(input, spec);
+    return {output, output};
+  }
   const auto layout =
       layout_ ? layout_
               : std::make_shared<WorkerLayout>(WorkerLayout{.starts = {0, input.size(0)}});

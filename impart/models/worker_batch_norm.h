@@ -27,10 +27,17 @@ struct WorkerLayout {
   mutable std::vector<std::int64_t> copied = {};  ///< what `starts` was
 };
 
-/// What follows a batch norm: y = relu(normalised + residual), as far as it is wanted.
+/// What follows a batch norm: y = pool(relu(normalised + residual)), as far as it is wanted.
 struct BatchNormTail {
   bool relu = false;
   torch::Tensor residual = {};  ///< like the input, or undefined
+  bool pool = false;  ///< max-pooling of 3×3 pixels, stride 2, border 1; with relu, no residual
+};
+
+/// One tensor, to be used in two places. On a GPU each use gives a gradient of its own, which the
+/// layer adds up where it reads them.
+struct TensorFork {
+  torch::Tensor first, second;
 };
 
 /// Means and biased variances of a batch, [workers, channels]; zeros for workers without rows.
@@ -79,6 +86,7 @@ class WorkerBatchNorm2dImpl : public torch::nn::Module {
 
   /// ConfigError if the layout has another number of workers than the statistics.
   torch::Tensor forward(const torch::Tensor& input, const BatchNormTail& tail = {});
+  TensorFork forward_twice(const torch::Tensor& input, const BatchNormTail& tail);
 
   /// Whose rows are whose in the next forward passes in training; read at each of them, so its
   /// owner can change it in between. Null: one worker has all rows.
@@ -106,8 +114,8 @@ class WorkerBatchNorm2dImpl : public torch::nn::Module {
 
  private:
   torch::Tensor normalise_batch(const torch::Tensor& input);
-  torch::Tensor normalise_on_device(const torch::Tensor& input, const BatchNormTail& tail,
-                                    bool with_batch);
+  TensorFork normalise_on_device(const torch::Tensor& input, const BatchNormTail& tail,
+                                 bool with_batch);
   void prepare_worker_statistics(std::int64_t workers);
   void move_worker_statistics(const BatchMoments& moments, const WorkerLayout& layout,
                               std::int64_t pixels);

@@ -7,6 +7,7 @@
 #include "impart/cuda/images.h"
 #include "impart/cuda/signals.h"
 #include "impart/cuda/torch_stream.h"
+#include "impart/models/torch_compat.h"
 #include "impart/models/worker_statistics.h"
 
 namespace impart {
@@ -138,6 +139,7 @@ void DeviceEvaluation::compute(const Pass& pass) {
 
 void DeviceEvaluation::run_passes() {
   const torch::NoGradGuard no_grad;
+  const BenchmarkMode quick_start(false);
   const EvaluationMode mode(model_, planned_for_.protocol == EvalConfig::Protocol::kPaper);
   for (Pass& pass : passes_) {
     cuda::set_step(state_at(step_state_), {.first_row = pass.first_row}, cuda::current_stream());

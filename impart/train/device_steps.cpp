@@ -8,7 +8,9 @@
 #include "impart/core/error.h"
 #include "impart/cuda/images.h"
 #include "impart/cuda/signals.h"
-#include "impart/cuda/torch_stream.h"
+#include "impart/models/layers.h"
+#include "impart/models/module_tree.h"
+#include "impart/models/torch_compat.h"
 #include "impart/models/worker_statistics.h"
 
 namespace impart {
@@ -37,6 +39,13 @@ cuda::StepState* state_at(const torch::Tensor& cell) {
   return reinterpret_cast<cuda::StepState*>(cell.data_ptr<std::uint8_t>());
 }
 
+/// The thread that backward passes run on knows the device only after its first kernel, and the
+/// matrix library complains if it comes before.
+void wake_backward_thread(torch::Device device) {
+  const torch::Tensor one = torch::ones({1}, device).requires_grad_(true);
+  (one * one).backward();
+}
+
 /// Whether two tensors of one shape lie in memory in the same order.
 bool same_order(const torch::Tensor& a, const torch::Tensor& b) {
   for (std::int64_t dim = 0; dim < a.dim(); ++dim) {
@@ -50,9 +59,21 @@ bool same_order(const torch::Tensor& a, const torch::Tensor& b) {
 DeviceSteps::DeviceSteps(const DeviceStepsSpec& spec)
     : spec_(spec), images_(*spec.feed->on_device()->images) {
   leave_default_stream();
+  wake_backward_thread(images_.pixels.device());
+  give_side_stream(&side_);
   const auto options = images_.pixels.options();
   step_state_ = torch::zeros({sizeof(cuda::StepState)}, options.dtype(torch::kByte));
   scratch_ = torch::zeros({cuda::kNormBlocks + 1}, options.dtype(torch::kFloat));
+}
+
+DeviceSteps::~DeviceSteps() {
+  give_side_stream(nullptr);
+}
+
+void DeviceSteps::give_side_stream(cuda::SideStream* side) {
+  visit_modules(*spec_.model, [&](const std::string&, torch::nn::Module& module) {
+    if (auto* layer = module.as<ConvolutionImpl>()) layer->set_side_stream(side);
+  });
 }
 
 void DeviceSteps::begin_epoch(std::int64_t rows) {
@@ -96,6 +117,8 @@ void DeviceSteps::run(const Step& step) {
       cuda::current_stream());
   Kind& kind = find_kind(*step.starts);
   if (!kind.graph && kind.runs++ < kRunsBeforeRecord) {
+    // Trying algorithms takes seconds: only for the kind that nearly all steps are.
+    const BenchmarkMode mode(kinds_.size() == 1);
     compute(kind);
     return;
   }
@@ -112,6 +135,7 @@ void DeviceSteps::compute(const Kind& kind) {
   const auto output = spec_.model->forward(gather_batch(kind.layout->starts.back()));
   const torch::Tensor gradient = measure(output);
   output.logits.backward(gradient);
+  side_.join();
   update_weights();
   clear_gradients();
 }

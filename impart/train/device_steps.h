@@ -8,6 +8,7 @@
 #include <torch/types.h>
 
 #include "impart/cuda/device.h"
+#include "impart/cuda/torch_stream.h"
 #include "impart/cuda/update.h"
 #include "impart/models/classifier.h"
 #include "impart/models/worker_batch_norm.h"
@@ -43,6 +44,9 @@ class DeviceSteps {
  public:
   /// Leaves the default stream for good.
   explicit DeviceSteps(const DeviceStepsSpec& spec);
+  ~DeviceSteps();
+  DeviceSteps(const DeviceSteps&) = delete;
+  DeviceSteps& operator=(const DeviceSteps&) = delete;
 
   /// After the feed has begun the epoch, with so many rows.
   void begin_epoch(std::int64_t rows);
@@ -72,9 +76,11 @@ class DeviceSteps {
   torch::Tensor measure(const Classifier::Output& output);
   void update_weights();
   void clear_gradients();
+  void give_side_stream(cuda::SideStream* side);
   std::vector<cuda::GradientSlice> find_gradients(std::vector<torch::Tensor>& kept) const;
 
   DeviceStepsSpec spec_;
+  cuda::SideStream side_;  ///< for gradients of convolutions' weights
   DeviceImages images_;
   torch::Tensor step_state_;  ///< a cuda::StepState
   torch::Tensor ids_, choices_, collected_, scratch_;
