@@ -15,10 +15,9 @@ endif()
 
 add_library(impart_options INTERFACE)
 # Decisions must not depend on the compiler's freedom to fuse a multiply with an add.
-target_compile_options(impart_options INTERFACE -Wall -Wextra -Wpedantic -Wshadow -Wconversion
-  -Wno-sign-conversion -ffp-contract=off)
+target_compile_options(impart_options INTERFACE $<$<COMPILE_LANGUAGE:CXX>:-Wall;-Wextra;-Wpedantic;-Wshadow;-Wconversion;-Wno-sign-conversion;-ffp-contract=off>)
 if(IMPART_WERROR)
-  target_compile_options(impart_options INTERFACE -Werror)
+  target_compile_options(impart_options INTERFACE $<$<COMPILE_LANGUAGE:CXX>:-Werror>)
 endif()
 if(IMPART_SANITIZE)
   target_compile_options(impart_options INTERFACE -fsanitize=${IMPART_SANITIZE}

@@ -11,14 +11,16 @@ ALLOWED = {
     "importance": {"core"},
     "partition": {"core"},
     "comm": {"core"},
-    "data": {"core"},
+    "cuda": {"core"},
+    "data": {"core", "cuda"},
     "store": {"core", "partition", "comm", "data"},
-    "models": {"core"},
-    "train": {"core", "importance", "partition", "comm", "data", "store", "models"},
+    "models": {"core", "cuda"},
+    "train": {"core", "importance", "partition", "comm", "cuda", "data", "store",
+              "models"},
     "study": {"core", "importance", "partition", "train"},
     "report": {"core", "importance", "partition", "train", "study"},
 }
-TORCH_LAYERS = {"data", "models", "train"}
+TORCH_LAYERS = {"cuda", "data", "models", "train"}
 MPI_LAYERS = {"comm"}
 INCLUDE = re.compile(r'^\s*#\s*include\s*[<"]([^>"]+)[>"]')
 

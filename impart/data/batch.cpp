@@ -9,6 +9,8 @@
 #include <fmt/format.h>
 
 #include "impart/core/error.h"
+#include "impart/cuda/images.h"
+#include "impart/cuda/torch_stream.h"
 
 namespace impart {
 namespace {
@@ -108,6 +110,27 @@ at::Tensor make_batch_on_cpu(const DeviceImages& images, const at::Tensor& ids,
   return batch;
 }
 
+at::Tensor make_batch_on_device(const DeviceImages& images, const at::Tensor& ids,
+                                const at::Tensor& plan) {
+  const at::Tensor rows = ids.contiguous();
+  const at::Tensor choices = plan.defined() ? plan.contiguous() : plan;
+  at::Tensor batch =
+      at::empty({rows.size(0), images.pixels.size(1), images.pixels.size(2), images.pixels.size(3)},
+                images.mean.options().memory_format(at::MemoryFormat::ChannelsLast));
+  cuda::gather_images({.pixels = images.pixels.data_ptr<std::uint8_t>(),
+                       .channels = images.pixels.size(1),
+                       .height = images.pixels.size(2),
+                       .width = images.pixels.size(3),
+                       .mean = images.mean.data_ptr<float>(),
+                       .deviation = images.std.data_ptr<float>(),
+                       .ids = rows.data_ptr<std::int64_t>(),
+                       .choices = plan.defined() ? choices.data_ptr<std::int32_t>() : nullptr,
+                       .rows = rows.size(0),
+                       .batch = batch.data_ptr<float>()},
+                      cuda::current_stream());
+  return batch;
+}
+
 /// Of each output pixel of each image, where it comes from: its index in the plane, clamped into
 /// it, and 1 where that is right or 0 where the border comes in. Both [B, H·W].
 struct Sources {
@@ -153,8 +176,10 @@ at::Tensor put_on_device(const AugmentPlan& plan, at::Device device) {
 
 at::Tensor make_batch(const DeviceImages& images, const at::Tensor& ids, const at::Tensor& plan) {
   check_batch(images, ids, plan);
-  return images.pixels.is_cpu() ? make_batch_on_cpu(images, ids, plan)
-                                : make_batch_from_operations(images, ids, plan);
+  if (images.pixels.is_cpu()) return make_batch_on_cpu(images, ids, plan);
+  const bool has_kernel = images.pixels.is_cuda() && cuda::has_kernels();
+  return has_kernel ? make_batch_on_device(images, ids, plan)
+                    : make_batch_from_operations(images, ids, plan);
 }
 
 at::Tensor make_batch_from_operations(const DeviceImages& images, const at::Tensor& ids,

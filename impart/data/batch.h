@@ -30,7 +30,8 @@ at::Tensor put_on_device(const AugmentPlan& plan, at::Device device);
 ///
 /// On the CPU one pass over the bytes, in parallel over the images; the numbers are those of
 /// ((pixel / 255) - mean) / std in float, bit for bit, and an id out of range is an Error.
-/// Elsewhere it is make_batch_from_operations.
+/// On a GPU one launch, the same floats, channels last; ids are not checked. Where this build has
+/// no kernels it is make_batch_from_operations.
 at::Tensor make_batch(const DeviceImages& images, const at::Tensor& ids,
                       const at::Tensor& plan = {});
 

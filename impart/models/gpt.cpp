@@ -34,7 +34,7 @@ class Gpt : public Classifier {
   Output forward(torch::Tensor ids) override {
     const torch::Tensor features = transformer_(ids);
     const Embedding& head = lm_head_.is_empty() ? transformer_->wte : lm_head_;
-    return {torch::linear(features, head->weight), features};
+    return {torch::linear(features, head->table()), features};
   }
 
  private:

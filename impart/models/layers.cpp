@@ -2,6 +2,8 @@
 
 #include <torch/torch.h>
 
+#include "impart/models/device_convolution.h"
+
 namespace impart {
 
 ConvolutionImpl::ConvolutionImpl(const ConvolutionSpec& spec) : spec_(spec) {
@@ -10,7 +12,10 @@ ConvolutionImpl::ConvolutionImpl(const ConvolutionSpec& spec) : spec_(spec) {
 }
 
 torch::Tensor ConvolutionImpl::forward(const torch::Tensor& images) {
-  return torch::conv2d(images, weight, /*bias=*/{}, spec_.stride, /*padding=*/spec_.kernel / 2);
+  const torch::Tensor& kernel = used(weight, half_weight);
+  const torch::Tensor input = images.to(kernel.scalar_type());
+  if (side_stream_ != nullptr) return convolve_on_device(input, kernel, spec_, *side_stream_);
+  return torch::conv2d(input, kernel, /*bias=*/{}, spec_.stride, /*padding=*/spec_.kernel / 2);
 }
 
 LinearImpl::LinearImpl(std::int64_t in, std::int64_t out) {
@@ -19,7 +24,7 @@ LinearImpl::LinearImpl(std::int64_t in, std::int64_t out) {
 }
 
 torch::Tensor LinearImpl::forward(const torch::Tensor& rows) {
-  return torch::linear(rows, weight, bias);
+  return torch::linear(rows.to(weight.scalar_type()), weight, bias);
 }
 
 }  // namespace impart

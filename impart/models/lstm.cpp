@@ -71,8 +71,10 @@ class Lstm : public Classifier {
 
   Output forward(torch::Tensor ids) override {
     check_tokens(ids, spec_.length, spec_.vocabulary);
-    const torch::Tensor features = dropout_(lstm_(embedding_dropout_(embedding_(ids))));
     const Embedding& head = head_.is_empty() ? embedding_ : head_;
+    // The recurrence has no bfloat16 copies of its parameters.
+    const torch::Tensor inputs = embedding_(ids).to(head->weight.scalar_type());
+    const torch::Tensor features = dropout_(lstm_(embedding_dropout_(inputs)));
     return {torch::linear(features, head->weight), features};
   }
 

@@ -19,6 +19,7 @@ namespace impart {
 namespace {
 
 constexpr std::int64_t kStemWidth = 64;
+const BatchNormTail kRelu = {.relu = true};
 
 struct BlockSpec {
   std::int64_t in = 0;     ///< channels of the input
@@ -48,13 +49,14 @@ class Downsample : public torch::nn::Module {
 /// One summand of the network: x + f(x), rectified.
 class Block : public torch::nn::Module {
  public:
-  torch::Tensor forward(const torch::Tensor& x) {
-    const torch::Tensor shortcut = downsample_ ? downsample_->forward(x) : x;
-    return residual(x).add_(shortcut).relu_();
+  TensorFork forward(const TensorFork& x) {
+    const torch::Tensor shortcut = downsample_ ? downsample_->forward(x.second) : x.second;
+    return add_residual(x.first, {.relu = true, .residual = shortcut});
   }
 
  protected:
-  virtual torch::Tensor residual(const torch::Tensor& x) = 0;
+  /// f(x), whose last batch norm has this tail.
+  virtual TensorFork add_residual(const torch::Tensor& x, const BatchNormTail& tail) = 0;
 
   /// To be called last, since the order of registration is the order of the parameters.
   void register_downsample(const BlockSpec& spec, std::int64_t out) {
@@ -83,8 +85,8 @@ class BasicBlock : public Block {
   }
 
  private:
-  torch::Tensor residual(const torch::Tensor& x) override {
-    return bn2_(conv2_(bn1_(conv1_(x)).relu_()));
+  TensorFork add_residual(const torch::Tensor& x, const BatchNormTail& tail) override {
+    return bn2_->forward_twice(conv2_(bn1_->forward(conv1_(x), kRelu)), tail);
   }
 
   Convolution conv1_{nullptr}, conv2_{nullptr};
@@ -104,9 +106,9 @@ class Bottleneck : public Block {
   }
 
  private:
-  torch::Tensor residual(const torch::Tensor& x) override {
-    const torch::Tensor inner = bn2_(conv2_(bn1_(conv1_(x)).relu_())).relu_();
-    return bn3_(conv3_(inner));
+  TensorFork add_residual(const torch::Tensor& x, const BatchNormTail& tail) override {
+    const torch::Tensor inner = bn2_->forward(conv2_(bn1_->forward(conv1_(x), kRelu)), kRelu);
+    return bn3_->forward_twice(conv3_(inner), tail);
   }
 
   Convolution conv1_{nullptr}, conv2_{nullptr}, conv3_{nullptr};
@@ -119,7 +121,7 @@ class Stage : public torch::nn::Module {
   void append(std::shared_ptr<Block> block) {
     blocks_.push_back(register_module(fmt::to_string(blocks_.size()), std::move(block)));
   }
-  torch::Tensor forward(torch::Tensor x) {
+  TensorFork forward(TensorFork x) {
     for (const auto& block : blocks_) x = block->forward(x);
     return x;
   }
@@ -161,10 +163,14 @@ class ResNet : public Classifier {
   }
 
   Output forward(torch::Tensor images) override {
-    torch::Tensor x = bn1_(conv1_(images)).relu_();
-    if (stem_ == Stem::kImagenet) x = torch::max_pool2d(x, 3, 2, 1);
+    TensorFork x =
+        bn1_->forward_twice(conv1_(images), {.relu = true, .pool = stem_ == Stem::kImagenet});
     for (const auto& stage : stages_) x = stage->forward(x);
-    const torch::Tensor features = torch::adaptive_avg_pool2d(x, {1, 1}).flatten(1);
+    const torch::Tensor maps = x.first;
+    const bool is_pixel = maps.size(2) == 1 && maps.size(3) == 1;
+    const torch::Tensor features = (is_pixel ? maps : torch::adaptive_avg_pool2d(maps, {1, 1}))
+                                       .flatten(1)
+                                       .to(fc_->weight.scalar_type());
     return {fc_(features), features};
   }
 

@@ -37,10 +37,12 @@ class SmallCnn : public Classifier {
   }
 
   Output forward(torch::Tensor images) override {
-    torch::Tensor x = halve(bn1_(conv1_(images)).relu_());
-    x = halve(bn2_(conv2_(x)).relu_());
-    x = bn3_(conv3_(x)).relu_();
-    const torch::Tensor features = torch::adaptive_avg_pool2d(x, {1, 1}).flatten(1);
+    const BatchNormTail relu{.relu = true};
+    torch::Tensor x = halve(bn1_->forward(conv1_(images), relu));
+    x = halve(bn2_->forward(conv2_(x), relu));
+    x = bn3_->forward(conv3_(x), relu);
+    const torch::Tensor features =
+        torch::adaptive_avg_pool2d(x, {1, 1}).flatten(1).to(fc_->weight.scalar_type());
     return {fc_(features), features};
   }
 

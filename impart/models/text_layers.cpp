@@ -19,7 +19,7 @@ EmbeddingImpl::EmbeddingImpl(std::int64_t tokens, std::int64_t width, double dev
 }
 
 torch::Tensor EmbeddingImpl::forward(const torch::Tensor& ids) {
-  return torch::embedding(weight, ids);
+  return torch::embedding(table(), ids);
 }
 
 InitialDraw EmbeddingImpl::initial_draw(std::string_view) const {
@@ -35,7 +35,9 @@ ProjectionImpl::ProjectionImpl(std::int64_t in, std::int64_t out, double deviati
 torch::Tensor ProjectionImpl::forward(const torch::Tensor& rows) {
   std::vector<std::int64_t> shape = rows.sizes().vec();
   shape.back() = bias.size(0);
-  return torch::addmm(bias, rows.reshape({-1, weight.size(0)}), weight).view(shape);
+  return torch::addmm(used(bias, half_bias_), rows.reshape({-1, weight.size(0)}),
+                      used(weight, half_weight_))
+      .view(shape);
 }
 
 InitialDraw ProjectionImpl::initial_draw(std::string_view parameter) const {
@@ -49,7 +51,8 @@ LayerNormImpl::LayerNormImpl(std::int64_t width) {
 }
 
 torch::Tensor LayerNormImpl::forward(const torch::Tensor& rows) {
-  return torch::layer_norm(rows, weight.sizes(), weight, bias, kEpsilon);
+  return torch::layer_norm(rows, weight.sizes(), used(weight, half_weight_), used(bias, half_bias_),
+                           kEpsilon);
 }
 
 void check_tokens(const torch::Tensor& ids, std::int64_t length, std::int64_t vocabulary) {

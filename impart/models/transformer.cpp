@@ -90,7 +90,7 @@ TransformerImpl::TransformerImpl(const TransformerSpec& spec) : spec_(spec) {
 
 torch::Tensor TransformerImpl::forward(const torch::Tensor& ids, const torch::Tensor& key_bias) {
   check_tokens(ids, spec_.length, spec_.vocabulary);
-  torch::Tensor trunk = drop_(wte(ids) + wpe->weight.narrow(0, 0, ids.size(1)));
+  torch::Tensor trunk = drop_(wte(ids) + wpe->table().narrow(0, 0, ids.size(1)));
   for (const auto& layer : *h_) trunk = layer->as<LayerImpl>()->forward(trunk, key_bias);
   return ln_f_(trunk);
 }

@@ -8,6 +8,7 @@
 
 #include "impart/core/error.h"
 #include "impart/models/batch_norm_kernel.h"
+#include "impart/models/device_batch_norm.h"
 
 namespace impart {
 namespace {
@@ -199,10 +200,56 @@ WorkerBatchNorm2dImpl::WorkerBatchNorm2dImpl(const WorkerBatchNormSpec& spec) : 
   num_batches_tracked = register_buffer("num_batches_tracked", torch::zeros({}, torch::kLong));
 }
 
-torch::Tensor WorkerBatchNorm2dImpl::forward(const torch::Tensor& input) {
-  if (is_training() || batch_statistics_) return normalise_batch(input);
-  return torch::batch_norm(input, weight, bias, running_mean, running_var, /*training=*/false,
-                           spec_.momentum, spec_.epsilon, /*cudnn_enabled=*/true);
+const torch::Tensor& WorkerLayout::starts_on(torch::Device device) const {
+  if (!copy.defined() || copy.device() != device || copied != starts) {
+    copy = torch::tensor(starts, torch::kInt64).to(device);
+    copied = starts;
+  }
+  return copy;
+}
+
+torch::Tensor WorkerBatchNorm2dImpl::forward(const torch::Tensor& input,
+                                             const BatchNormTail& tail) {
+  return forward_twice(input, tail).first;
+}
+
+TensorFork WorkerBatchNorm2dImpl::forward_twice(const torch::Tensor& input,
+                                                const BatchNormTail& tail) {
+  const bool with_batch = is_training() || batch_statistics_;
+  if (has_device_batch_norm(input)) return normalise_on_device(input, tail, with_batch);
+  torch::Tensor output =
+      with_batch
+          ? normalise_batch(input)
+          : torch::batch_norm(input, weight, bias, running_mean, running_var, /*training=*/false,
+                              spec_.momentum, spec_.epsilon, /*cudnn_enabled=*/true);
+  if (tail.residual.defined()) output.add_(tail.residual);
+  if (tail.relu) output.relu_();
+  if (tail.pool) output = torch::max_pool2d(output, 3, 2, 1);
+  return {output, output};
+}
+
+TensorFork WorkerBatchNorm2dImpl::normalise_on_device(const torch::Tensor& input,
+                                                      const BatchNormTail& tail, bool with_batch) {
+  DeviceBatchNormSpec spec{.weight = weight,
+                           .bias = bias,
+                           .running_mean = running_mean,
+                           .running_variance = running_var,
+                           .epsilon = spec_.epsilon,
+                           .momentum = spec_.momentum,
+                           .tail = tail};
+  if (!with_batch) {
+    const torch::Tensor output = normalise_with_running(input, spec);
+    return {output, output};
+  }
+  const auto layout =
+      layout_ ? layout_
+              : std::make_shared<WorkerLayout>(WorkerLayout{.starts = {0, input.size(0)}});
+  check_layout(input, *layout);
+  if (!frozen_) prepare_worker_statistics(layout->workers());
+  spec.running_mean = frozen_ ? torch::Tensor() : worker_mean_;
+  spec.running_variance = frozen_ ? torch::Tensor() : worker_variance_;
+  spec.batches = frozen_ ? torch::Tensor() : num_batches_tracked;
+  return normalise_workers(input, *layout, spec);
 }
 
 torch::Tensor WorkerBatchNorm2dImpl::normalise_batch(const torch::Tensor& input) {
@@ -249,8 +296,19 @@ void WorkerBatchNorm2dImpl::move_worker_statistics(const BatchMoments& moments,
 
 void WorkerBatchNorm2dImpl::set_worker_statistics(const torch::Tensor& mean,
                                                   const torch::Tensor& variance) {
-  worker_mean_ = mean.defined() ? mean.detach().clone() : torch::Tensor();
-  worker_variance_ = variance.defined() ? variance.detach().clone() : torch::Tensor();
+  const torch::NoGradGuard no_grad;
+  // In place where possible: recorded graphs know where they are.
+  const auto set = [](torch::Tensor& ours, const torch::Tensor& given) {
+    const bool fits = ours.defined() && given.defined() && ours.sizes() == given.sizes() &&
+                      ours.options().type_equal(given.options());
+    if (fits) {
+      ours.copy_(given);
+    } else {
+      ours = given.defined() ? given.detach().clone() : torch::Tensor();
+    }
+  };
+  set(worker_mean_, mean);
+  set(worker_variance_, variance);
 }
 
 }  // namespace impart

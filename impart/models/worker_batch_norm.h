@@ -18,6 +18,26 @@ struct WorkerLayout {
 
   std::int64_t workers() const { return static_cast<std::int64_t>(starts.size()) - 1; }
   std::int64_t rows(std::int64_t worker) const { return starts[worker + 1] - starts[worker]; }
+
+  /// `starts` as a tensor on a device: copied when they have changed since the last call, which
+  /// waits for the device. What a recorded graph reads must have a layout of its own, unchanged.
+  const torch::Tensor& starts_on(torch::Device device) const;
+
+  mutable torch::Tensor copy = {};                ///< of `copied`, on the last device
+  mutable std::vector<std::int64_t> copied = {};  ///< what `starts` was
+};
+
+/// What follows a batch norm: y = pool(relu(normalised + residual)), as far as it is wanted.
+struct BatchNormTail {
+  bool relu = false;
+  torch::Tensor residual = {};  ///< like the input, or undefined
+  bool pool = false;  ///< max-pooling of 3×3 pixels, stride 2, border 1; with relu, no residual
+};
+
+/// One tensor, to be used in two places. On a GPU each use gives a gradient of its own, which the
+/// layer adds up where it reads them.
+struct TensorFork {
+  torch::Tensor first, second;
 };
 
 /// Means and biased variances of a batch, [workers, channels]; zeros for workers without rows.
@@ -56,12 +76,17 @@ struct WorkerBatchNormSpec {
 /// running_var, which evaluation uses, follow only when somebody sets them from the workers'
 /// (worker_statistics.h). A worker without rows keeps its statistics; a worker with a single value
 /// per channel keeps its variance, as that has no unbiased estimate.
+///
+/// On a GPU whose kernels this build has (impart/cuda/batch_norm.h) everything, tail included, is
+/// two launches, one in evaluation; input may be float or bfloat16, parameters and statistics are
+/// float.
 class WorkerBatchNorm2dImpl : public torch::nn::Module {
  public:
   explicit WorkerBatchNorm2dImpl(const WorkerBatchNormSpec& spec);
 
   /// ConfigError if the layout has another number of workers than the statistics.
-  torch::Tensor forward(const torch::Tensor& input);
+  torch::Tensor forward(const torch::Tensor& input, const BatchNormTail& tail = {});
+  TensorFork forward_twice(const torch::Tensor& input, const BatchNormTail& tail);
 
   /// Whose rows are whose in the next forward passes in training; read at each of them, so its
   /// owner can change it in between. Null: one worker has all rows.
@@ -71,6 +96,9 @@ class WorkerBatchNorm2dImpl : public torch::nn::Module {
   /// If set, evaluation does what training does: it normalises with the statistics of the batch at
   /// hand, and moves the running ones (the `paper` evaluation).
   void set_batch_statistics(bool used) { batch_statistics_ = used; }
+
+  /// If set, batch statistics move no running ones, and may be of any number of workers. On GPUs.
+  void set_frozen(bool frozen) { frozen_ = frozen; }
 
   std::int64_t channels() const { return spec_.channels; }
 
@@ -86,6 +114,8 @@ class WorkerBatchNorm2dImpl : public torch::nn::Module {
 
  private:
   torch::Tensor normalise_batch(const torch::Tensor& input);
+  TensorFork normalise_on_device(const torch::Tensor& input, const BatchNormTail& tail,
+                                 bool with_batch);
   void prepare_worker_statistics(std::int64_t workers);
   void move_worker_statistics(const BatchMoments& moments, const WorkerLayout& layout,
                               std::int64_t pixels);
@@ -93,6 +123,7 @@ class WorkerBatchNorm2dImpl : public torch::nn::Module {
   WorkerBatchNormSpec spec_;
   std::shared_ptr<const WorkerLayout> layout_;
   bool batch_statistics_ = false;
+  bool frozen_ = false;
   torch::Tensor worker_mean_, worker_variance_;
 };
 

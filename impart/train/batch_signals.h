@@ -18,6 +18,8 @@ class SignalSet {
   explicit SignalSet(const std::vector<NotionEntry>& notions);
 
   std::int64_t size() const { return static_cast<std::int64_t>(names_.size()); }
+  /// Of the rows of `compute`, as in kSignals.
+  const std::vector<std::string_view>& names() const { return names_; }
 
   /// The signals of a batch, [size(), B], from its forward pass and per-example losses. `targets`
   /// is [B], or of blocks of tokens [B, T] with kNoTarget where nothing counts; then signals are

@@ -29,6 +29,10 @@ class DeviceFeed final : public Feed {
     next_ = 0;
   }
 
+  std::optional<DevicePlan> on_device() const override {
+    return DevicePlan{.images = &images_, .ids = ids_, .choices = choices_};
+  }
+
   Batch next(PhaseSeconds&) override {
     const std::int64_t start = next_ == 0 ? 0 : ends_[next_ - 1];
     const std::int64_t rows = ends_[next_++] - start;

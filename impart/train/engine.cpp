@@ -17,11 +17,20 @@ namespace impart {
 namespace {
 
 /// Most examples in one forward pass where the config leaves it to us.
-constexpr std::int64_t kMostRows = 4096;
+constexpr std::int64_t kMostRows = 4096, kMostRowsOnGpu = 16384;
 constexpr std::size_t kInferenceBatch = 512;
 
 std::span<float> floats(torch::Tensor& tensor) {
   return {tensor.data_ptr<float>(), static_cast<std::size_t>(tensor.numel())};
+}
+
+/// A communicator needs memory of the host: the tensor itself, or a copy that `change` changes and
+/// that is then copied back.
+template <class Change>
+void change_on_host(torch::Tensor& tensor, Change&& change) {
+  torch::Tensor host = tensor.to(torch::kCPU);
+  change(host);
+  if (!tensor.device().is_cpu()) tensor.copy_(host);
 }
 
 /// Adds the time from its construction to its end to a number of seconds.
@@ -60,10 +69,34 @@ Engine::Engine(EngineSpec spec, Communicator& communicator)
   set_dropout_plan(*spec_.model, dropout_);
   start_worker_statistics();
   if (is_exact()) torch::set_num_threads(1);
+  if (spec_.config.precision == RunConfig::Precision::kBf16) {
+    half_weights_ = std::make_unique<HalfWeights>(*spec_.model, parameters_);
+  }
+  if (can_record_steps()) {
+    device_steps_ = std::make_unique<DeviceSteps>(
+        DeviceStepsSpec{.optimizer = spec_.config.optimizer,
+                        .signals = spec_.collect_signals ? &signal_set_ : nullptr,
+                        .model = spec_.model.get(),
+                        .parameters = &parameters_,
+                        .half_weights = half_weights_.get(),
+                        .state = &optimizer_,
+                        .feed = spec_.feed});
+  }
   for (std::uint32_t worker = 0; is_local() && worker < hosted_.count; ++worker) {
     replicas_.push_back(
         {parameters_.values().clone(), Optimizer(spec_.config.optimizer, parameters_.values())});
   }
+}
+
+std::int64_t Engine::most_rows() const {
+  const std::int64_t wanted = spec_.config.workers.micro_batch;
+  return wanted > 0 ? wanted : device().is_cuda() ? kMostRowsOnGpu : kMostRows;
+}
+
+bool Engine::can_record_steps() const {
+  const std::int64_t rows = std::int64_t{hosted_.count} * spec_.config.workers.batch;
+  return device().is_cuda() && cuda::has_kernels() && communicator_.size() == 1 && !is_local() &&
+         !is_exact() && spec_.feed->on_device() && rows <= most_rows();
 }
 
 /// All workers start from the model's own statistics.
@@ -95,16 +128,19 @@ void Engine::begin_epoch(const StepPlan& plan, std::uint32_t epoch, std::uint32_
   }
   next_row_ = 0;
   spec_.feed->begin(std::move(feed_plan));
-  collected_ = torch::empty({signal_set_.size(), rows},
-                            torch::TensorOptions().device(device()).dtype(torch::kFloat32));
+  if (half_weights_) half_weights_->refresh();
+  if (device_steps_) device_steps_->begin_epoch(rows);
+  if (!device_steps_) {
+    collected_ = torch::empty({signal_set_.size(), rows},
+                              torch::TensorOptions().device(device()).dtype(torch::kFloat32));
+  }
   spec_.model->train();
 }
 
 /// Whole workers together, as many as the memory allows: batch norm needs all rows of a worker.
 /// Groups without rows are left out.
 std::vector<Engine::Group> Engine::group_workers(std::uint32_t step, std::int64_t first_row) const {
-  const std::int64_t wanted = spec_.config.workers.micro_batch;
-  const std::int64_t most = wanted > 0 ? wanted : kMostRows;
+  const std::int64_t most = most_rows();
   const bool one_by_one = is_exact() || is_local();
   const bool shared_norm = spec_.config.workers.batch_norm == WorkersConfig::BatchNorm::kShared;
   std::vector<Group> groups;
@@ -160,17 +196,32 @@ torch::Tensor Engine::forward_losses(const Group& group, std::uint32_t step) {
 void Engine::run_backward(const torch::Tensor& loss) {
   const Timer timer(seconds_.backward);
   loss.backward();
+  if (half_weights_) half_weights_->collect_gradients();
 }
 
 void Engine::run_step(std::uint32_t step, double learning_rate) {
-  if (is_local()) {
+  if (device_steps_) {
+    run_recorded_step(step, learning_rate);
+  } else if (is_local()) {
     run_local_step(step, learning_rate);
   } else if (is_exact()) {
     run_exact_step(step, learning_rate);
   } else {
     run_shared_step(step, learning_rate);
   }
+  if (half_weights_ && !device_steps_) half_weights_->refresh();
   for (const Group& group : groups_of(step)) next_row_ = group.row + group.rows;
+}
+
+void Engine::run_recorded_step(std::uint32_t step, double learning_rate) {
+  const Timer timer(seconds_.forward);
+  for (const Group& group : groups_of(step)) {
+    set_layout(group, step);
+    device_steps_->run({.starts = &layout_->starts,
+                        .first_row = group.row,
+                        .examples = plan_->examples_in(step),
+                        .learning_rate = learning_rate});
+  }
 }
 
 void Engine::run_shared_step(std::uint32_t step, double learning_rate) {
@@ -202,8 +253,11 @@ void Engine::run_exact_step(std::uint32_t step, double learning_rate) {
   {
     const Timer timer(seconds_.weight_exchange);
     std::vector<std::span<const float>> contributions;
+    for (torch::Tensor& gradient : gradients) gradient = gradient.to(torch::kCPU);
     for (torch::Tensor& gradient : gradients) contributions.emplace_back(floats(gradient));
-    exact_all_reduce_sum(communicator_, contributions, floats(parameters_.gradients()));
+    change_on_host(parameters_.gradients(), [&](torch::Tensor& sum) {
+      exact_all_reduce_sum(communicator_, contributions, floats(sum));
+    });
   }
   const Timer timer(seconds_.weight_update);
   optimizer_.step(parameters_.values(), parameters_.gradients(), learning_rate);
@@ -215,6 +269,7 @@ void Engine::run_local_step(std::uint32_t step, double learning_rate) {
     const torch::NoGradGuard no_grad;
     parameters_.values().copy_(replica.values);
     parameters_.gradients().zero_();
+    if (half_weights_) half_weights_->refresh();
     {
       const torch::AutoGradMode with_grad(true);
       run_backward(forward_losses(group, step).mean());
@@ -233,13 +288,17 @@ void Engine::average_replicas() {
   const torch::NoGradGuard no_grad;
   torch::Tensor& mean = parameters_.values();
   if (is_exact()) {
+    std::vector<torch::Tensor> values;
     std::vector<std::span<const float>> contributions;
-    for (Replica& replica : replicas_) contributions.emplace_back(floats(replica.values));
-    exact_all_reduce_sum(communicator_, contributions, floats(mean));
+    for (Replica& replica : replicas_) values.push_back(replica.values.to(torch::kCPU));
+    for (torch::Tensor& value : values) contributions.emplace_back(floats(value));
+    change_on_host(mean, [&](torch::Tensor& sum) {
+      exact_all_reduce_sum(communicator_, contributions, floats(sum));
+    });
   } else {
     mean.zero_();
     for (const Replica& replica : replicas_) mean.add_(replica.values);
-    communicator_.all_reduce_sum(floats(mean));
+    change_on_host(mean, [&](torch::Tensor& sum) { communicator_.all_reduce_sum(floats(sum)); });
   }
   mean.div_(static_cast<double>(spec_.config.workers.count));
   for (Replica& replica : replicas_) replica.values.copy_(mean);
@@ -247,9 +306,11 @@ void Engine::average_replicas() {
 
 void Engine::end_epoch() {
   if (is_local()) average_replicas();
+  if (half_weights_ && !device_steps_) half_weights_->refresh();
 }
 
 torch::Tensor Engine::collected_signals() const {
+  if (device_steps_) return device_steps_->collected(next_row_);
   return collected_.narrow(1, 0, next_row_).to(torch::kCPU).contiguous();
 }
 
@@ -274,6 +335,13 @@ void Engine::collapse_statistics() {
   auto statistics = sum_worker_statistics(*spec_.model);
   if (statistics.numel() == 0) return;
   const bool shared = spec_.config.workers.batch_norm == WorkersConfig::BatchNorm::kShared;
+  const bool first_only =
+      spec_.config.workers.running_stats == WorkersConfig::RunningStats::kWorker0;
+  if (device().is_cuda() && communicator_.size() == 1) {
+    collapse_running_statistics(*spec_.model,
+                                first_only ? StatisticsOfRun::kWorker0 : StatisticsOfRun::kMean);
+    return;
+  }
   if (!shared) {
     // All rows, then summed in the order of workers: the same bits for every number of processes.
     std::vector<torch::Tensor> rows;
@@ -281,8 +349,6 @@ void Engine::collapse_statistics() {
       rows.push_back(copy_worker_statistics(*spec_.model, worker));
     }
     const auto all = gather_rows(torch::stack(rows));
-    const bool first_only =
-        spec_.config.workers.running_stats == WorkersConfig::RunningStats::kWorker0;
     statistics = first_only ? all[0].clone() : torch::zeros_like(all[0]);
     for (std::int64_t worker = 0; !first_only && worker < all.size(0); ++worker)
       statistics += all[worker];
@@ -347,7 +413,8 @@ std::vector<std::pair<std::string, torch::Tensor>> Engine::gather_state() {
   std::vector<std::pair<std::string, torch::Tensor>> state;
   const auto add_optimizer = [&](const std::string& name, Optimizer& optimizer) {
     for (std::size_t i = 0; i < optimizer.state().size(); ++i) {
-      state.emplace_back(fmt::format("{}.{}", name, i), optimizer.state()[i].to(torch::kCPU));
+      state.emplace_back(fmt::format("{}.{}", name, i),
+                         parameters_.to_cpu_order(optimizer.state()[i]));
     }
     state.emplace_back(name + ".steps", torch::tensor({optimizer.steps()}, torch::kInt64));
   };
@@ -362,11 +429,15 @@ std::vector<std::pair<std::string, torch::Tensor>> Engine::gather_state() {
   }
   if (!is_local()) return state;
   std::vector<torch::Tensor> values;
-  for (const Replica& replica : replicas_) values.push_back(replica.values);
+  for (const Replica& replica : replicas_) {
+    values.push_back(parameters_.to_cpu_order(replica.values));
+  }
   state.emplace_back("replicas", gather_rows(torch::stack(values)));
   for (std::size_t i = 0; i < optimizer_.state().size(); ++i) {
     std::vector<torch::Tensor> rows;
-    for (Replica& replica : replicas_) rows.push_back(replica.optimizer.state()[i]);
+    for (Replica& replica : replicas_) {
+      rows.push_back(parameters_.to_cpu_order(replica.optimizer.state()[i]));
+    }
     state.emplace_back(fmt::format("replica_optimizers.{}", i), gather_rows(torch::stack(rows)));
   }
   std::vector<torch::Tensor> steps;
@@ -380,7 +451,7 @@ std::vector<std::pair<std::string, torch::Tensor>> Engine::gather_state() {
 void Engine::restore_state(const std::function<torch::Tensor(const std::string&)>& find) {
   const torch::NoGradGuard no_grad;
   for (std::size_t i = 0; i < optimizer_.state().size(); ++i) {
-    optimizer_.state()[i].copy_(find(fmt::format("optimizer.{}", i)));
+    parameters_.copy_from_cpu_order(find(fmt::format("optimizer.{}", i)), optimizer_.state()[i]);
   }
   optimizer_.set_steps(find("optimizer.steps").item<std::int64_t>());
   if (sum_worker_statistics(*spec_.model).numel() > 0) {
@@ -397,10 +468,10 @@ void Engine::restore_state(const std::function<torch::Tensor(const std::string&)
   }
   for (std::size_t worker = 0; worker < replicas_.size(); ++worker) {
     const auto row = static_cast<std::int64_t>(hosted_.first + worker);
-    replicas_[worker].values.copy_(find("replicas")[row]);
+    parameters_.copy_from_cpu_order(find("replicas")[row], replicas_[worker].values);
     for (std::size_t i = 0; i < optimizer_.state().size(); ++i) {
-      replicas_[worker].optimizer.state()[i].copy_(
-          find(fmt::format("replica_optimizers.{}", i))[row]);
+      parameters_.copy_from_cpu_order(find(fmt::format("replica_optimizers.{}", i))[row],
+                                      replicas_[worker].optimizer.state()[i]);
     }
     replicas_[worker].optimizer.set_steps(
         static_cast<std::int64_t>(find("replica_optimizers.steps")[row].item<float>()));

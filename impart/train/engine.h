@@ -16,9 +16,11 @@
 #include "impart/store/ledger.h"
 #include "impart/train/batch_signals.h"
 #include "impart/train/config.h"
+#include "impart/train/device_steps.h"
 #include "impart/train/feed.h"
 #include "impart/train/flat_parameters.h"
 #include "impart/train/gradient_sum.h"
+#include "impart/train/half_weights.h"
 #include "impart/train/optimizer.h"
 #include "impart/train/step_plan.h"
 
@@ -40,6 +42,9 @@ struct EngineSpec {
 /// does not matter, which makes the weights the same bits for every number of processes.
 /// `sync: K | epoch` gives every worker weights and an optimiser of its own and averages the
 /// weights now and then.
+///
+/// On a GPU, steps that need nothing else (one process, gradients averaged in every step, all
+/// examples on the device) are recorded once and then replayed: see DeviceSteps.
 class Engine {
  public:
   Engine(EngineSpec spec, Communicator& communicator);
@@ -97,6 +102,9 @@ class Engine {
   };
 
   void start_worker_statistics();
+  bool can_record_steps() const;
+  std::int64_t most_rows() const;
+  void run_recorded_step(std::uint32_t step, double learning_rate);
   std::vector<Group> group_workers(std::uint32_t step, std::int64_t first_row) const;
   const std::vector<Group>& groups_of(std::uint32_t step) const {
     return groups_[step - first_step_];
@@ -120,9 +128,11 @@ class Engine {
   std::shared_ptr<WorkerLayout> layout_;
   std::shared_ptr<DropoutPlan> dropout_;
   FlatParameters parameters_;
+  std::unique_ptr<HalfWeights> half_weights_;  ///< for `precision: bf16`
   Optimizer optimizer_;
   GradientSum gradient_sum_;
   std::vector<Replica> replicas_;
+  std::unique_ptr<DeviceSteps> device_steps_;  ///< where steps can be recorded
 
   const StepPlan* plan_ = nullptr;
   std::vector<std::vector<Group>> groups_;  ///< of the steps since first_step_

@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <vector>
 
 #include <torch/types.h>
@@ -30,6 +31,13 @@ struct FeedPlan {
   std::vector<std::int64_t> ends = {};  ///< the row after the last of each batch, ascending
 };
 
+/// What a plan needs of a data set that is on the device whole.
+struct DevicePlan {
+  const DeviceImages* images = nullptr;
+  torch::Tensor ids = {};      ///< int64: of the rows
+  torch::Tensor choices = {};  ///< int32: packed CropFlip of every example; undefined: none
+};
+
 /// Makes batches out of stored examples. What they are stored as, and where, is its secret.
 class Feed {
  public:
@@ -43,6 +51,10 @@ class Feed {
   /// The next batch of the plan. Time spent waiting goes to `seconds`. DataError if an example
   /// cannot be read and may not be skipped.
   virtual Batch next(PhaseSeconds& seconds) = 0;
+
+  /// All that the batches are made from, for those who make them on their own; nothing if not
+  /// everything is on the device. The rows are those of the last plan.
+  virtual std::optional<DevicePlan> on_device() const { return std::nullopt; }
 
   /// The examples that were skipped since the last call; their rows hold other examples of the
   /// same worker.

@@ -27,7 +27,7 @@ class GradientSum::Hook : public torch::autograd::FunctionPostHook {
 GradientSum::GradientSum(FlatParameters& parameters, Communicator& communicator,
                          std::int64_t bucket_bytes)
     : parameters_(parameters), communicator_(communicator) {
-  if (communicator.size() == 1) return;
+  if (communicator.size() == 1 || is_staged()) return;
   const auto& slices = parameters.slices();
   for (auto slice = slices.rbegin(); slice != slices.rend(); ++slice) {
     const auto full = static_cast<std::int64_t>(bucket_bytes / sizeof(float));
@@ -43,6 +43,10 @@ GradientSum::GradientSum(FlatParameters& parameters, Communicator& communicator,
 }
 
 GradientSum::~GradientSum() = default;
+
+bool GradientSum::is_staged() const {
+  return !parameters_.gradients().device().is_cpu();
+}
 
 void GradientSum::expect_backward() {
   if (buckets_.empty()) return;
@@ -72,6 +76,13 @@ void GradientSum::start_ready_buckets() {
 }
 
 void GradientSum::finish() {
+  if (communicator_.size() > 1 && is_staged()) {
+    torch::Tensor host = parameters_.gradients().to(torch::kCPU);
+    communicator_.all_reduce_sum(
+        std::span(host.data_ptr<float>(), static_cast<std::size_t>(host.numel())));
+    parameters_.gradients().copy_(host);
+    return;
+  }
   if (!expecting_) return;
   // A parameter without a gradient in this pass: its bucket was not started.
   for (Bucket& bucket : buckets_) bucket.ready = bucket.parameters;

@@ -13,6 +13,8 @@ namespace impart {
 /// into buckets of about `bucket_bytes`, from the last layer to the first, as backward passes
 /// produce them; as soon as all gradients of a bucket are there, its all-reduce starts.
 ///
+/// Gradients on a GPU go through memory of the host, in one piece after the backward pass.
+///
 /// Does nothing in a job of one process. The processes must run the same model.
 class GradientSum {
  public:
@@ -37,6 +39,7 @@ class GradientSum {
   };
   class Hook;
 
+  bool is_staged() const;
   void note_ready(std::size_t bucket);
   void start_ready_buckets();
 

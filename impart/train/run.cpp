@@ -86,19 +86,28 @@ void keep_tokenizer(const LoadedData& data, const std::string& folder) {
   if (text && text->tokenizer) save_tokenizer(*text->tokenizer, folder + "/tokenizer.txt");
 }
 
+torch::Device choose_device(const RunConfig& config) {
+  const bool wanted = config.device != RunConfig::Device::kCpu && torch::cuda::is_available();
+  return wanted ? torch::kCUDA : torch::kCPU;
+}
+
 /// What the configuration can say but this engine cannot do.
 void check_supported(const RunConfig& config) {
-  if (config.precision != RunConfig::Precision::kFp32) {
-    throw ConfigError("precision: this engine trains in fp32 only");
+  if (config.precision != RunConfig::Precision::kFp32 && !choose_device(config).is_cuda()) {
+    throw ConfigError("precision: tf32 and bf16 are for NVIDIA GPUs; on the CPU take fp32");
   }
   if (config.device == RunConfig::Device::kCuda && !torch::cuda::is_available()) {
     throw ConfigError("device: cuda, but no CUDA device can be used; take device=cpu or auto");
   }
 }
 
-torch::Device choose_device(const RunConfig& config) {
-  const bool wanted = config.device != RunConfig::Device::kCpu && torch::cuda::is_available();
-  return wanted ? torch::kCUDA : torch::kCPU;
+/// Which arithmetic torch's libraries may use for floats on a GPU, and that they may try which of
+/// their algorithms is fastest.
+void set_precision(const RunConfig& config) {
+  const bool tf32 = config.precision != RunConfig::Precision::kFp32;
+  at::globalContext().setAllowTF32CuDNN(tf32);
+  at::globalContext().setAllowTF32CuBLAS(tf32);
+  at::globalContext().setBenchmarkCuDNN(true);
 }
 
 RunOutcome train(const RunSpec& spec, Communicator& communicator, const RunObserver& observer,
@@ -123,6 +132,7 @@ RunOutcome run_training(const RunSpec& spec, Communicator& communicator,
   // Everything that can be wrong with the input is found before the run directory is touched.
   check_supported(spec.config);
   set_threads(spec.config, communicator);
+  set_precision(spec.config);
   LoadedData data = load_run_data(spec.config);
   check_model(spec.config, data);
   const bool is_writer = communicator.rank() == 0;

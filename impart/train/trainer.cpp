@@ -47,6 +47,10 @@ Trainer::Trainer(const RunSpec& spec, Communicator& communicator, const RunObser
   summary_.workers = config_.workers.count;
   summary_.processes = communicator.size();
   summary_.seed = config_.seed;
+  if (DeviceEvaluation::can_run(*data_.test, communicator)) {
+    device_evaluation_ = std::make_unique<DeviceEvaluation>(
+        engine_.model(), *data_.test, config_.precision == RunConfig::Precision::kBf16);
+  }
 }
 
 RunOutcome Trainer::run() {
@@ -234,7 +238,9 @@ Evaluation Trainer::evaluate_model(std::uint32_t epoch) {
                             .hosted_workers = shared ? 1 : engine_.hosted().count,
                             .epoch = epoch,
                             .reader = WorkerId{engine_.hosted().first}};
-  Evaluation evaluation = evaluate(engine_.model(), *data_.test, spec, communicator_);
+  const Evaluation evaluation = device_evaluation_
+                                    ? device_evaluation_->evaluate(spec)
+                                    : evaluate(engine_.model(), *data_.test, spec, communicator_);
   seconds_.evaluation += seconds_since(started);
   summary_.seconds_eval += seconds_since(started);
   return evaluation;

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "impart/comm/communicator.h"
+#include "impart/train/device_evaluation.h"
 #include "impart/train/engine.h"
 #include "impart/train/evaluation.h"
 #include "impart/train/gather_visits.h"
@@ -71,7 +72,8 @@ class Trainer {
   RunData data_;
   Placement placement_;
   Engine engine_;
-  std::unique_ptr<RunRecorder> recorder_;  ///< on the process that writes
+  std::unique_ptr<DeviceEvaluation> device_evaluation_;  ///< where the test data is on a GPU
+  std::unique_ptr<RunRecorder> recorder_;                ///< on the process that writes
 
   Position position_;
   std::unique_ptr<StepPlan> plan_;

@@ -1,0 +1,60 @@
+// The layer where it is built without CUDA.
+
+#include "impart/core/error.h"
+#include "impart/cuda/batch_norm.h"
+#include "impart/cuda/device.h"
+#include "impart/cuda/fold.h"
+#include "impart/cuda/images.h"
+#include "impart/cuda/signals.h"
+#include "impart/cuda/update.h"
+
+namespace impart::cuda {
+namespace {
+
+[[noreturn]] void fail() {
+  throw Error("this impart was built without CUDA (IMPART_CUDA=OFF)");
+}
+
+}  // namespace
+
+bool has_kernels() {
+  return false;
+}
+bool takes_channels(std::int64_t, Element) {
+  return false;
+}
+void set_step(StepState*, const StepState&, Stream) {
+  fail();
+}
+std::size_t scratch_floats(const WorkerArray&) {
+  fail();
+}
+void normalise(const BatchNorm&, Stream) {
+  fail();
+}
+void normalise_with_running(const BatchNorm&, Stream) {
+  fail();
+}
+void differentiate(const BatchNormBackward&, Stream) {
+  fail();
+}
+void fold_images(const FoldImages&, Stream) {
+  fail();
+}
+void fold_weights(const FoldWeights&, Stream) {
+  fail();
+}
+void unfold_weights(const FoldWeights&, Stream) {
+  fail();
+}
+void gather_images(const GatherImages&, Stream) {
+  fail();
+}
+void measure_signals(const MeasureSignals&, Stream) {
+  fail();
+}
+void update(const Update&, Stream) {
+  fail();
+}
+
+}  // namespace impart::cuda

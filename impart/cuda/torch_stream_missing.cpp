@@ -1,0 +1,29 @@
+#include "impart/core/error.h"
+#include "impart/cuda/torch_stream.h"
+
+namespace impart::cuda {
+namespace {
+
+[[noreturn]] void fail() {
+  throw Error("this impart was built without CUDA (IMPART_CUDA=OFF)");
+}
+
+}  // namespace
+
+Stream current_stream() {
+  fail();
+}
+
+struct SideStream::State {};
+SideStream::SideStream() {
+  fail();
+}
+SideStream::~SideStream() = default;
+void SideStream::start(const std::function<void()>&, std::vector<at::Tensor>) {
+  fail();
+}
+void SideStream::join() {
+  fail();
+}
+
+}  // namespace impart::cuda

@@ -1,0 +1,170 @@
+#include "impart/train/device_evaluation.h"
+
+#include <algorithm>
+
+#include <torch/torch.h>
+
+#include "impart/cuda/images.h"
+#include "impart/cuda/signals.h"
+#include "impart/cuda/torch_stream.h"
+#include "impart/models/torch_compat.h"
+#include "impart/models/worker_statistics.h"
+
+namespace impart {
+namespace {
+
+/// Most examples in one pass.
+constexpr std::int64_t kMostRows = 10240;
+constexpr int kLossRow = 0, kCorrectRow = 1;
+
+cuda::StepState* state_at(const torch::Tensor& cell) {
+  return reinterpret_cast<cuda::StepState*>(cell.data_ptr<std::uint8_t>());
+}
+
+/// Puts the model into evaluation while it lives.
+class EvaluationMode {
+ public:
+  EvaluationMode(Classifier& model, bool batch_statistics) : model_(model) {
+    model.eval();
+    visit_batch_norms(model, [&](const std::string&, WorkerBatchNorm2dImpl& layer) {
+      layouts_.push_back(layer.layout());
+      layer.set_batch_statistics(batch_statistics);
+      layer.set_frozen(true);
+    });
+  }
+  ~EvaluationMode() {
+    std::size_t i = 0;
+    visit_batch_norms(model_, [&](const std::string&, WorkerBatchNorm2dImpl& layer) {
+      layer.set_layout(layouts_[i++]);
+      layer.set_batch_statistics(false);
+      layer.set_frozen(false);
+    });
+    model_.train();
+  }
+  EvaluationMode(const EvaluationMode&) = delete;
+  EvaluationMode& operator=(const EvaluationMode&) = delete;
+
+ private:
+  Classifier& model_;
+  std::vector<std::shared_ptr<const WorkerLayout>> layouts_;
+};
+
+}  // namespace
+
+bool DeviceEvaluation::can_run(const Feed& feed, const Communicator& communicator) {
+  return feed.device().is_cuda() && cuda::has_kernels() && communicator.size() == 1 &&
+         feed.on_device();
+}
+
+DeviceEvaluation::DeviceEvaluation(Classifier& model, Feed& feed, bool half)
+    : model_(model), feed_(feed), half_(half), images_(*feed.on_device()->images) {
+  leave_default_stream();
+  step_state_ =
+      torch::zeros({sizeof(cuda::StepState)}, images_.pixels.options().dtype(torch::kByte));
+}
+
+/// Whole batches, as many as fit into a pass.
+void DeviceEvaluation::plan_passes(const EvaluationSpec& spec) {
+  passes_.clear();
+  runs_ = 0;
+  planned_for_ = spec;
+  const std::int64_t examples = images_.labels.size(0), batch = spec.batch;
+  const std::int64_t stride = std::max<std::int64_t>(1, kMostRows / batch) * batch;
+  for (std::int64_t first = 0; first < examples; first += stride) {
+    Pass pass{.first_row = first,
+              .rows = std::min(stride, examples - first),
+              .layout = std::make_shared<WorkerLayout>(WorkerLayout{.starts = {0}})};
+    for (std::int64_t start = 0; start < pass.rows; start += batch) {
+      pass.layout->starts.push_back(std::min(start + batch, pass.rows));
+    }
+    passes_.push_back(std::move(pass));
+  }
+  results_ = torch::zeros({2, examples}, images_.mean.options());
+}
+
+/// Brings the choices of the epoch to the place where graphs look for them.
+void DeviceEvaluation::begin(const EvaluationSpec& spec) {
+  const bool augment = spec.protocol == EvalConfig::Protocol::kPaper;
+  FeedPlan plan{.epoch = spec.epoch, .augment = augment};
+  for (std::int64_t id = 0; id < images_.labels.size(0); ++id) {
+    plan.ids.push_back(ExampleId{static_cast<std::uint64_t>(id)});
+  }
+  plan.workers.assign(plan.ids.size(), spec.reader);
+  plan.ends = {images_.labels.size(0)};
+  feed_.begin(std::move(plan));
+  const DevicePlan placed = *feed_.on_device();
+  const bool same = planned_for_.batch == spec.batch && planned_for_.protocol == spec.protocol &&
+                    choices_.defined() == placed.choices.defined() && !passes_.empty();
+  if (!same) {
+    plan_passes(spec);
+    ids_ = placed.ids.clone();
+    choices_ = placed.choices.defined() ? placed.choices.clone() : torch::Tensor();
+  }
+  if (choices_.defined()) choices_.copy_(placed.choices);
+}
+
+void DeviceEvaluation::compute(const Pass& pass) {
+  set_worker_layout(model_, pass.layout);
+  const auto& pixels = images_.pixels;
+  torch::Tensor batch = torch::empty({pass.rows, pixels.size(1), pixels.size(2), pixels.size(3)},
+                                     images_.mean.options()
+                                         .dtype(half_ ? torch::kBFloat16 : torch::kFloat)
+                                         .memory_format(torch::MemoryFormat::ChannelsLast));
+  cuda::gather_images({.pixels = pixels.data_ptr<std::uint8_t>(),
+                       .channels = pixels.size(1),
+                       .height = pixels.size(2),
+                       .width = pixels.size(3),
+                       .mean = images_.mean.data_ptr<float>(),
+                       .deviation = images_.std.data_ptr<float>(),
+                       .ids = ids_.data_ptr<std::int64_t>(),
+                       .choices = choices_.defined() ? choices_.data_ptr<std::int32_t>() : nullptr,
+                       .step = state_at(step_state_),
+                       .rows = pass.rows,
+                       .batch = batch.data_ptr(),
+                       .element = half_ ? cuda::Element::kBfloat16 : cuda::Element::kFloat},
+                      cuda::current_stream());
+  const torch::Tensor logits = model_.forward(batch).logits.contiguous();
+  cuda::MeasureSignals call{.logits = logits.data_ptr<float>(),
+                            .rows = pass.rows,
+                            .classes = logits.size(1),
+                            .labels = images_.labels.data_ptr<std::int64_t>(),
+                            .ids = ids_.data_ptr<std::int64_t>(),
+                            .step = state_at(step_state_),
+                            .out = results_.data_ptr<float>(),
+                            .stride = results_.size(1)};
+  call.places[static_cast<std::size_t>(cuda::Signal::kLoss)] = kLossRow;
+  call.places[static_cast<std::size_t>(cuda::Signal::kCorrect)] = kCorrectRow;
+  cuda::measure_signals(call, cuda::current_stream());
+}
+
+void DeviceEvaluation::run_passes() {
+  const torch::NoGradGuard no_grad;
+  const BenchmarkMode quick_start(false);
+  const EvaluationMode mode(model_, planned_for_.protocol == EvalConfig::Protocol::kPaper);
+  for (Pass& pass : passes_) {
+    cuda::set_step(state_at(step_state_), {.first_row = pass.first_row}, cuda::current_stream());
+    const auto like = std::find_if(passes_.begin(), passes_.end(), [&](const Pass& other) {
+      return other.graph && other.rows == pass.rows;
+    });
+    if (!pass.graph && like != passes_.end()) pass.graph = like->graph;
+    if (!pass.graph && runs_ > 0) {
+      pass.graph = std::make_shared<StepGraph>();
+      pass.graph->record([&] { compute(pass); });
+    }
+    pass.graph ? pass.graph->replay() : compute(pass);
+  }
+  ++runs_;
+}
+
+Evaluation DeviceEvaluation::evaluate(const EvaluationSpec& spec) {
+  begin(spec);
+  run_passes();
+  const torch::NoGradGuard no_grad;
+  const auto sums = results_.sum(1, /*keepdim=*/false, torch::kFloat64).to(torch::kCPU);
+  const auto count = static_cast<double>(std::max<std::int64_t>(1, results_.size(1)));
+  return {.predictions = static_cast<std::uint64_t>(results_.size(1)),
+          .loss = sums[kLossRow].item<double>() / count,
+          .accuracy = 100 * sums[kCorrectRow].item<double>() / count};
+}
+
+}  // namespace impart

@@ -1,0 +1,54 @@
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+#include <torch/types.h>
+
+#include "impart/models/classifier.h"
+#include "impart/models/worker_batch_norm.h"
+#include "impart/train/evaluation.h"
+#include "impart/train/feed.h"
+#include "impart/train/step_graph.h"
+
+namespace impart {
+
+/// What `evaluate` computes, for a data set that is on a GPU whole: many batches go through the
+/// model at once, and the passes are recorded as graphs. Under `paper`, where a batch is normalised
+/// with its own statistics, the batches are stacked like workers, so that they do not mix.
+class DeviceEvaluation {
+ public:
+  /// Whether all that is needed is there: one process, the data on a GPU, and kernels for it.
+  static bool can_run(const Feed& feed, const Communicator& communicator);
+
+  /// Both must outlive it. `half`: the model computes in bfloat16.
+  DeviceEvaluation(Classifier& model, Feed& feed, bool half);
+
+  /// Waits for the result.
+  Evaluation evaluate(const EvaluationSpec& spec);
+
+ private:
+  /// Rows that go through the model together, and the graph that does it.
+  struct Pass {
+    std::int64_t first_row = 0, rows = 0;
+    std::shared_ptr<WorkerLayout> layout;
+    std::shared_ptr<StepGraph> graph = nullptr;  ///< passes of one shape share it
+  };
+
+  void plan_passes(const EvaluationSpec& spec);
+  void begin(const EvaluationSpec& spec);
+  void compute(const Pass& pass);
+  void run_passes();
+
+  Classifier& model_;
+  Feed& feed_;
+  bool half_;
+  DeviceImages images_;
+  torch::Tensor step_state_, ids_, choices_, results_;
+  std::vector<Pass> passes_;
+  EvaluationSpec planned_for_;
+  int runs_ = 0;
+};
+
+}  // namespace impart

@@ -1,0 +1,259 @@
+#include "impart/train/device_steps.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include <torch/torch.h>
+
+#include "impart/core/error.h"
+#include "impart/cuda/images.h"
+#include "impart/cuda/signals.h"
+#include "impart/models/layers.h"
+#include "impart/models/module_tree.h"
+#include "impart/models/torch_compat.h"
+#include "impart/models/worker_statistics.h"
+
+namespace impart {
+namespace {
+
+/// Steps of a kind that run before it is recorded: libraries try algorithms in the first.
+constexpr int kRunsBeforeRecord = 2;
+/// Most kinds that are kept: a graph owns its memory.
+constexpr std::size_t kMostKinds = 6;
+
+struct SignalName {
+  std::string_view name;
+  cuda::Signal signal;
+};
+constexpr SignalName kSignalNames[] = {
+    {"loss", cuda::Signal::kLoss},
+    {"probability", cuda::Signal::kProbability},
+    {"correct", cuda::Signal::kCorrect},
+    {"margin", cuda::Signal::kMargin},
+    {"entropy", cuda::Signal::kEntropy},
+    {"error_norm", cuda::Signal::kErrorNorm},
+    {"gradient_bound", cuda::Signal::kGradientBound},
+};
+
+cuda::StepState* state_at(const torch::Tensor& cell) {
+  return reinterpret_cast<cuda::StepState*>(cell.data_ptr<std::uint8_t>());
+}
+
+/// The thread that backward passes run on knows the device only after its first kernel, and the
+/// matrix library complains if it comes before.
+void wake_backward_thread(torch::Device device) {
+  const torch::Tensor one = torch::ones({1}, device).requires_grad_(true);
+  (one * one).backward();
+}
+
+/// Whether two tensors of one shape lie in memory in the same order.
+bool same_order(const torch::Tensor& a, const torch::Tensor& b) {
+  for (std::int64_t dim = 0; dim < a.dim(); ++dim) {
+    if (a.size(dim) > 1 && a.stride(dim) != b.stride(dim)) return false;
+  }
+  return true;
+}
+
+}  // namespace
+
+DeviceSteps::DeviceSteps(const DeviceStepsSpec& spec)
+    : spec_(spec), images_(*spec.feed->on_device()->images) {
+  leave_default_stream();
+  wake_backward_thread(images_.pixels.device());
+  give_side_stream(&side_);
+  const auto options = images_.pixels.options();
+  step_state_ = torch::zeros({sizeof(cuda::StepState)}, options.dtype(torch::kByte));
+  scratch_ = torch::zeros({cuda::kNormBlocks + 1}, options.dtype(torch::kFloat));
+}
+
+DeviceSteps::~DeviceSteps() {
+  give_side_stream(nullptr);
+}
+
+void DeviceSteps::give_side_stream(cuda::SideStream* side) {
+  visit_modules(*spec_.model, [&](const std::string&, torch::nn::Module& module) {
+    if (auto* layer = module.as<ConvolutionImpl>()) layer->set_side_stream(side);
+  });
+}
+
+void DeviceSteps::begin_epoch(std::int64_t rows) {
+  const DevicePlan plan = *spec_.feed->on_device();
+  const bool fits = ids_.defined() && rows <= ids_.size(0) && !kinds_.empty() &&
+                    plan.choices.defined() == choices_.defined();
+  if (!fits) {
+    kinds_.clear();  // graphs know the old places
+    ids_ = torch::zeros_like(plan.ids);
+    choices_ = plan.choices.defined() ? torch::zeros_like(plan.choices) : torch::Tensor();
+    const std::int64_t signals = spec_.signals != nullptr ? spec_.signals->size() : 0;
+    collected_ = torch::zeros({signals, rows}, images_.mean.options());
+  }
+  ids_.narrow(0, 0, rows).copy_(plan.ids);
+  if (choices_.defined()) choices_.copy_(plan.choices);
+}
+
+DeviceSteps::Kind& DeviceSteps::find_kind(const std::vector<std::int64_t>& starts) {
+  const auto found = std::find_if(kinds_.begin(), kinds_.end(),
+                                  [&](const Kind& kind) { return kind.layout->starts == starts; });
+  if (found != kinds_.end()) {
+    kinds_.splice(kinds_.begin(), kinds_, found);
+    return kinds_.front();
+  }
+  if (kinds_.size() == kMostKinds) kinds_.pop_back();
+  kinds_.push_front({std::make_shared<WorkerLayout>(WorkerLayout{.starts = starts})});
+  return kinds_.front();
+}
+
+void DeviceSteps::run(const Step& step) {
+  const OptimizerConfig& optimizer = spec_.optimizer;
+  spec_.state->set_steps(spec_.state->steps() + 1);
+  const auto count = static_cast<double>(spec_.state->steps());
+  cuda::set_step(
+      state_at(step_state_),
+      {.first_row = step.first_row,
+       .rate = static_cast<float>(step.learning_rate),
+       .loss_scale = static_cast<float>(1.0 / static_cast<double>(step.examples)),
+       .correction1 = static_cast<float>(1 - std::pow(optimizer.beta1, count)),
+       .correction2 = static_cast<float>(std::sqrt(1 - std::pow(optimizer.beta2, count)))},
+      cuda::current_stream());
+  Kind& kind = find_kind(*step.starts);
+  if (!kind.graph && kind.runs++ < kRunsBeforeRecord) {
+    // Trying algorithms takes seconds: only for the kind that nearly all steps are.
+    const BenchmarkMode mode(kinds_.size() == 1);
+    compute(kind);
+    return;
+  }
+  if (!kind.graph) {
+    kind.graph = std::make_unique<StepGraph>();
+    kind.graph->record([&] { compute(kind); });
+  }
+  kind.graph->replay();
+}
+
+void DeviceSteps::compute(const Kind& kind) {
+  set_worker_layout(*spec_.model, kind.layout);
+  clear_gradients();
+  const auto output = spec_.model->forward(gather_batch(kind.layout->starts.back()));
+  const torch::Tensor gradient = measure(output);
+  output.logits.backward(gradient);
+  side_.join();
+  update_weights();
+  clear_gradients();
+}
+
+torch::Tensor DeviceSteps::gather_batch(std::int64_t rows) {
+  const bool half = spec_.half_weights != nullptr;
+  const auto& pixels = images_.pixels;
+  torch::Tensor batch = torch::empty({rows, pixels.size(1), pixels.size(2), pixels.size(3)},
+                                     images_.mean.options()
+                                         .dtype(half ? torch::kBFloat16 : torch::kFloat)
+                                         .memory_format(torch::MemoryFormat::ChannelsLast));
+  cuda::gather_images({.pixels = pixels.data_ptr<std::uint8_t>(),
+                       .channels = pixels.size(1),
+                       .height = pixels.size(2),
+                       .width = pixels.size(3),
+                       .mean = images_.mean.data_ptr<float>(),
+                       .deviation = images_.std.data_ptr<float>(),
+                       .ids = ids_.data_ptr<std::int64_t>(),
+                       .choices = choices_.defined() ? choices_.data_ptr<std::int32_t>() : nullptr,
+                       .step = state_at(step_state_),
+                       .rows = rows,
+                       .batch = batch.data_ptr(),
+                       .element = half ? cuda::Element::kBfloat16 : cuda::Element::kFloat},
+                      cuda::current_stream());
+  return batch;
+}
+
+/// Collects the signals and returns the gradient of the step's loss by the logits.
+torch::Tensor DeviceSteps::measure(const Classifier::Output& output) {
+  const torch::NoGradGuard no_grad;
+  const torch::Tensor logits = output.logits.detach().contiguous();
+  const torch::Tensor features = output.features.detach().contiguous();
+  torch::Tensor gradient = torch::empty_like(logits);
+  cuda::MeasureSignals call{.logits = logits.data_ptr<float>(),
+                            .rows = logits.size(0),
+                            .classes = logits.size(1),
+                            .features = features.data_ptr<float>(),
+                            .feature_count = features.size(1),
+                            .labels = images_.labels.data_ptr<std::int64_t>(),
+                            .ids = ids_.data_ptr<std::int64_t>(),
+                            .step = state_at(step_state_),
+                            .out = collected_.numel() > 0 ? collected_.data_ptr<float>() : nullptr,
+                            .stride = collected_.size(1),
+                            .grad_logits = gradient.data_ptr<float>()};
+  for (std::int64_t row = 0; row < collected_.size(0); ++row) {
+    for (const SignalName& known : kSignalNames) {
+      if (known.name != spec_.signals->names()[static_cast<std::size_t>(row)]) continue;
+      call.places[static_cast<std::size_t>(known.signal)] = static_cast<int>(row);
+    }
+  }
+  cuda::measure_signals(call, cuda::current_stream());
+  return gradient;
+}
+
+void DeviceSteps::clear_gradients() {
+  const auto& slices = spec_.parameters->slices();
+  for (std::size_t i = 0; i < slices.size(); ++i) {
+    torch::Tensor parameter = slices[i].parameter;
+    parameter.mutable_grad().reset();
+    if (spec_.half_weights == nullptr) continue;
+    torch::Tensor copy = spec_.half_weights->copy_of(i);
+    if (copy.defined()) copy.mutable_grad().reset();
+  }
+}
+
+/// Where the backward pass left the gradients; `kept` holds what had to be copied.
+std::vector<cuda::GradientSlice> DeviceSteps::find_gradients(
+    std::vector<torch::Tensor>& kept) const {
+  std::vector<cuda::GradientSlice> gradients;
+  const auto& slices = spec_.parameters->slices();
+  for (std::size_t i = 0; i < slices.size(); ++i) {
+    const bool half = spec_.half_weights != nullptr && spec_.half_weights->copy_of(i).defined();
+    const torch::Tensor& used = half ? spec_.half_weights->copy_of(i) : slices[i].parameter;
+    torch::Tensor gradient = used.grad();
+    if (!gradient.defined()) {
+      gradient = torch::zeros_like(used);
+    } else if (!same_order(gradient, used)) {
+      gradient = torch::empty_like(used).copy_(gradient);
+    }
+    kept.push_back(gradient);
+    gradients.push_back({.gradient = gradient.data_ptr(),
+                         .element = gradient.scalar_type() == torch::kFloat
+                                        ? cuda::Element::kFloat
+                                        : cuda::Element::kBfloat16,
+                         .start = slices[i].start,
+                         .size = slices[i].size,
+                         .has_half = half});
+  }
+  return gradients;
+}
+
+void DeviceSteps::update_weights() {
+  const torch::NoGradGuard no_grad;
+  const OptimizerConfig& config = spec_.optimizer;
+  std::vector<torch::Tensor> kept;
+  const auto gradients = find_gradients(kept);
+  auto& state = spec_.state->state();
+  cuda::update(
+      {.slices = gradients,
+       .values = spec_.parameters->values().data_ptr<float>(),
+       .first = state[0].data_ptr<float>(),
+       .second = state.size() > 1 ? state[1].data_ptr<float>() : nullptr,
+       .halves = spec_.half_weights != nullptr ? spec_.half_weights->values().data_ptr() : nullptr,
+       .adamw = config.name == OptimizerConfig::Name::kAdamw,
+       .momentum = static_cast<float>(config.momentum),
+       .weight_decay = static_cast<float>(config.weight_decay),
+       .nesterov = config.nesterov,
+       .beta1 = static_cast<float>(config.beta1),
+       .beta2 = static_cast<float>(config.beta2),
+       .epsilon = static_cast<float>(config.epsilon),
+       .step = state_at(step_state_),
+       .clip_norm = static_cast<float>(config.clip_norm),
+       .scratch = scratch_.data_ptr<float>()},
+      cuda::current_stream());
+}
+
+torch::Tensor DeviceSteps::collected(std::int64_t rows) const {
+  return collected_.narrow(1, 0, rows).to(torch::kCPU).contiguous();
+}
+
+}  // namespace impart

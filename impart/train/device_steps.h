@@ -1,0 +1,90 @@
+#pragma once
+
+#include <cstdint>
+#include <list>
+#include <memory>
+#include <vector>
+
+#include <torch/types.h>
+
+#include "impart/cuda/device.h"
+#include "impart/cuda/torch_stream.h"
+#include "impart/cuda/update.h"
+#include "impart/models/classifier.h"
+#include "impart/models/worker_batch_norm.h"
+#include "impart/train/batch_signals.h"
+#include "impart/train/feed.h"
+#include "impart/train/flat_parameters.h"
+#include "impart/train/half_weights.h"
+#include "impart/train/optimizer.h"
+#include "impart/train/step_graph.h"
+
+namespace impart {
+
+/// What recorded steps are made of; all must outlive them.
+struct DeviceStepsSpec {
+  OptimizerConfig optimizer = {};
+  const SignalSet* signals = nullptr;  ///< null: none are collected
+  Classifier* model = nullptr;
+  FlatParameters* parameters = nullptr;
+  HalfWeights* half_weights = nullptr;  ///< null: compute in float
+  Optimizer* state = nullptr;           ///< momentum and the like; its steps are counted here
+  Feed* feed = nullptr;                 ///< must have everything on the device
+};
+
+/// Whole training steps on a GPU without work for the host: gather the batch, forward, loss and
+/// signals, backward, optimiser. All that an epoch needs is on the device before it begins. The
+/// first steps of a kind (rows of each worker) run as they are; then the step is recorded as a
+/// graph, and from there on replayed. What differs between steps (where the rows are, the learning
+/// rate) is read from a cell on the device that is set before each.
+///
+/// The gradients are left where the backward pass put them, and the optimiser reads them there: a
+/// model's `grad` is undefined after a step.
+class DeviceSteps {
+ public:
+  /// Leaves the default stream for good.
+  explicit DeviceSteps(const DeviceStepsSpec& spec);
+  ~DeviceSteps();
+  DeviceSteps(const DeviceSteps&) = delete;
+  DeviceSteps& operator=(const DeviceSteps&) = delete;
+
+  /// After the feed has begun the epoch, with so many rows.
+  void begin_epoch(std::int64_t rows);
+
+  struct Step {
+    const std::vector<std::int64_t>* starts = nullptr;  ///< as in WorkerLayout
+    std::int64_t first_row = 0;                         ///< in the epoch
+    std::uint64_t examples = 0;
+    double learning_rate = 0;
+  };
+  void run(const Step& step);
+
+  /// The signals of the epoch's first rows, on the host: waits for the device.
+  torch::Tensor collected(std::int64_t rows) const;
+
+ private:
+  /// A kind of step.
+  struct Kind {
+    std::shared_ptr<WorkerLayout> layout;  ///< the graph reads its copy on the device
+    int runs = 0;
+    std::unique_ptr<StepGraph> graph = nullptr;
+  };
+
+  Kind& find_kind(const std::vector<std::int64_t>& starts);
+  void compute(const Kind& kind);
+  torch::Tensor gather_batch(std::int64_t rows);
+  torch::Tensor measure(const Classifier::Output& output);
+  void update_weights();
+  void clear_gradients();
+  void give_side_stream(cuda::SideStream* side);
+  std::vector<cuda::GradientSlice> find_gradients(std::vector<torch::Tensor>& kept) const;
+
+  DeviceStepsSpec spec_;
+  cuda::SideStream side_;  ///< for gradients of convolutions' weights
+  DeviceImages images_;
+  torch::Tensor step_state_;  ///< a cuda::StepState
+  torch::Tensor ids_, choices_, collected_, scratch_;
+  std::list<Kind> kinds_;  ///< the last used first
+};
+
+}  // namespace impart

@@ -1,0 +1,39 @@
+#include "impart/train/step_graph.h"
+
+#include <ATen/cuda/CUDAGraph.h>
+#include <c10/cuda/CUDAFunctions.h>
+#include <c10/cuda/CUDAStream.h>
+
+namespace impart {
+
+struct StepGraph::State {
+  at::cuda::CUDAGraph graph;
+};
+
+StepGraph::StepGraph() : state_(std::make_unique<State>()) {}
+StepGraph::~StepGraph() = default;
+
+void StepGraph::record(const std::function<void()>& work) {
+  // Other threads may go on with their own work meanwhile.
+  state_->graph.capture_begin({0, 0}, cudaStreamCaptureModeThreadLocal);
+  try {
+    work();
+  } catch (...) {
+    state_->graph.capture_end();
+    throw;
+  }
+  state_->graph.capture_end();
+}
+
+void StepGraph::replay() {
+  state_->graph.replay();
+}
+
+void leave_default_stream() {
+  const auto current = c10::cuda::getCurrentCUDAStream();
+  if (current != c10::cuda::getDefaultCUDAStream()) return;
+  c10::cuda::device_synchronize();
+  c10::cuda::setCurrentCUDAStream(c10::cuda::getStreamFromPool());
+}
+
+}  // namespace impart

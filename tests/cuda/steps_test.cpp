@@ -1,0 +1,230 @@
+// Whole steps and evaluations on the GPU: what they compute is what the CPU does.
+
+#include <memory>
+
+#include <gtest/gtest.h>
+#include <torch/torch.h>
+
+#include "impart/data/datasets.h"
+#include "impart/models/init.h"
+#include "impart/models/models.h"
+#include "impart/models/worker_statistics.h"
+#include "impart/partition/epoch_order.h"
+#include "impart/partition/heuristics.h"
+#include "impart/train/device_evaluation.h"
+#include "impart/train/engine.h"
+#include "tests/cuda/gpu_test.h"
+
+namespace impart {
+namespace {
+
+using testing::distance;
+
+class DeviceStepsTest : public testing::GpuTest {
+ protected:
+  void SetUp() override {
+    GpuTest::SetUp();
+    at::globalContext().setDeterministicCuDNN(true);
+  }
+};
+
+const ImageData& data() {
+  static const ImageData loaded = load_data({.train_examples = 300, .test_examples = 90});
+  return loaded;
+}
+
+RunConfig config_of(const std::string& model) {
+  RunConfig config;
+  config.model.name = model;
+  config.workers.count = 4;
+  config.workers.batch = 16;
+  config.optimizer.lr = 0.02;
+  config.importance.notion = "loss-variance";
+  config.importance.record = {"forgetting", "margin", "grad-norm"};
+  return config;
+}
+
+EpochAugmentation augmentation(std::uint64_t examples) {
+  return [examples](std::uint32_t epoch) {
+    return crop_and_flip({.seed = 1, .epoch = epoch, .examples = examples});
+  };
+}
+
+/// An engine and all it needs, on a device.
+class Training {
+ public:
+  Training(const RunConfig& config, torch::Device device)
+      : communicator(make_single_communicator()),
+        feed(make_device_feed(put_on_device(data().train, device), augmentation(300))),
+        test(make_device_feed(put_on_device(data().test, device), augmentation(90))),
+        engine({.config = config, .model = make_model(config, device), .feed = feed.get()},
+               *communicator),
+        config_(config) {}
+
+  /// Returns the signals.
+  torch::Tensor train(std::uint32_t epoch) {
+    const std::vector<float> nothing(300);
+    const Parts order = order_epoch(
+        shuffle_evenly(nothing, {.workers = 4, .seed = 3, .epoch = epoch}), {.epoch = epoch});
+    const StepPlan plan(order, config_.workers.batch, WorkersConfig::Uneven::kWeight);
+    engine.begin_epoch(plan, epoch, 0);
+    for (std::uint32_t step = 0; step < plan.steps(); ++step) {
+      engine.run_step(step, config_.optimizer.lr);
+    }
+    engine.end_epoch();
+    return engine.collected_signals();
+  }
+
+  torch::Tensor parameters() {
+    std::vector<torch::Tensor> all;
+    for (const auto& p : engine.model().parameters()) {
+      all.push_back(p.detach().cpu().contiguous().flatten());
+    }
+    return torch::cat(all);
+  }
+
+  std::unique_ptr<Communicator> communicator;
+  std::unique_ptr<Feed> feed, test;
+  Engine engine;
+
+ private:
+  static std::shared_ptr<Classifier> make_model(const RunConfig& config, torch::Device device) {
+    auto model = find_entry(kModels, "model", config.model.name).function({.classes = 10});
+    initialise_parameters(*model, 1);
+    model->to(device);
+    return model;
+  }
+  RunConfig config_;
+};
+
+constexpr std::uint32_t kEpochs = 3;  // the short last step is recorded, too
+
+/// The losses of the first steps: later ones of deep networks differ as rounding errors grow.
+double loss_distance(const torch::Tensor& a, const torch::Tensor& b, std::int64_t steps) {
+  return distance(a[0].narrow(0, 0, 64 * steps), b[0].narrow(0, 0, 64 * steps));
+}
+
+TEST_F(DeviceStepsTest, BeginAsOnTheCpu) {
+  for (const char* model : {"small-cnn", "mlp", "resnet18", "resnet50"}) {
+    SCOPED_TRACE(model);
+    Training here(config_of(model), torch::kCPU), there(config_of(model), torch::kCUDA);
+    const auto expected = here.train(0), signals = there.train(0);
+    EXPECT_LT(loss_distance(signals, expected, 1), 1e-4);
+    EXPECT_LT(loss_distance(signals, expected, 3), 2e-2);
+  }
+}
+
+TEST_F(DeviceStepsTest, TrainWhatTheCpuTrains) {
+  for (const char* model : {"small-cnn", "mlp"}) {
+    SCOPED_TRACE(model);
+    Training here(config_of(model), torch::kCPU), there(config_of(model), torch::kCUDA);
+    const auto before = here.parameters();
+    ASSERT_TRUE(torch::equal(before, there.parameters()));
+    torch::Tensor expected, signals;
+    for (std::uint32_t epoch = 0; epoch < kEpochs; ++epoch) {
+      expected = here.train(epoch);
+      signals = there.train(epoch);
+    }
+    EXPECT_LT(distance(there.parameters() - before, here.parameters() - before), 2e-2);
+    for (std::int64_t row = 0; row < expected.size(0); ++row) {
+      EXPECT_LT(distance(signals[row], expected[row]), 5e-2) << "signal " << row;
+    }
+    here.engine.collapse_statistics();
+    there.engine.collapse_statistics();
+    EXPECT_LT(distance(copy_worker_statistics(there.engine.model(), 2),
+                       copy_worker_statistics(here.engine.model(), 2)),
+              1e-2);
+  }
+}
+
+TEST_F(DeviceStepsTest, RecordedAreThoseThatAreNot) {
+  auto config = config_of("small-cnn");
+  Training recorded(config, torch::kCUDA);
+  config.workers.micro_batch = 16;  // several passes a step, which are not recorded
+  Training plain(config, torch::kCUDA);
+  const auto before = plain.parameters();
+  for (std::uint32_t epoch = 0; epoch < kEpochs; ++epoch) {
+    const auto expected = plain.train(epoch), signals = recorded.train(epoch);
+    EXPECT_LT(distance(signals[0], expected[0]), 1e-3);
+  }
+  EXPECT_LT(distance(recorded.parameters() - before, plain.parameters() - before), 1e-2);
+}
+
+TEST_F(DeviceStepsTest, AreReproducible) {
+  auto config = config_of("resnet18");
+  config.precision = RunConfig::Precision::kBf16;
+  torch::Tensor first;
+  for (int run = 0; run < 2; ++run) {
+    Training training(config, torch::kCUDA);
+    for (std::uint32_t epoch = 0; epoch < kEpochs; ++epoch) training.train(epoch);
+    if (run == 0) {
+      first = training.parameters();
+    } else {
+      EXPECT_TRUE(torch::equal(first, training.parameters()));
+    }
+  }
+}
+
+TEST_F(DeviceStepsTest, InBfloat16StayCloseToFloats) {
+  for (const std::uint32_t micro_batch : {0u, 16u}) {
+    auto config = config_of("resnet18");
+    config.workers.micro_batch = micro_batch;
+    Training wide(config, torch::kCUDA);
+    config.precision = RunConfig::Precision::kBf16;
+    Training narrow(config, torch::kCUDA);
+    const auto expected = wide.train(0), signals = narrow.train(0);
+    EXPECT_LT(loss_distance(signals, expected, 1), 1e-2);
+    EXPECT_LT(loss_distance(signals, expected, 2), 0.1);
+  }
+}
+
+TEST_F(DeviceStepsTest, GoOnWithTheStateOfAnotherDevice) {
+  const auto config = config_of("small-cnn");
+  Training here(config, torch::kCPU), there(config, torch::kCUDA), resumed(config, torch::kCPU);
+  here.train(0);
+  there.train(0);
+  const auto state = there.engine.gather_state();
+  const auto from = there.engine.model().parameters();
+  auto to = resumed.engine.model().parameters();
+  for (std::size_t i = 0; i < to.size(); ++i) {
+    const torch::NoGradGuard no_grad;
+    to[i].copy_(from[i]);
+  }
+  resumed.engine.restore_state([&](const std::string& name) {
+    for (const auto& [known, tensor] : state) {
+      if (known == name) return tensor;
+    }
+    return torch::Tensor();
+  });
+  const auto before = here.parameters();
+  here.train(1);
+  resumed.train(1);
+  EXPECT_LT(distance(resumed.parameters() - before, here.parameters() - before), 1e-2);
+}
+
+TEST_F(DeviceStepsTest, EvaluateWhatTheCpuEvaluates) {
+  Training here(config_of("small-cnn"), torch::kCPU), there(config_of("small-cnn"), torch::kCUDA);
+  here.train(0);
+  there.train(0);
+  here.engine.collapse_statistics();
+  there.engine.collapse_statistics();
+  ASSERT_TRUE(DeviceEvaluation::can_run(*there.test, *there.communicator));
+  for (const auto protocol : {EvalConfig::Protocol::kClean, EvalConfig::Protocol::kPaper}) {
+    DeviceEvaluation evaluation(there.engine.model(), *there.test, false);
+    const auto statistics = copy_worker_statistics(there.engine.model(), 1);
+    for (std::uint32_t epoch = 0; epoch < 4; ++epoch) {  // as it is, then recorded
+      const EvaluationSpec spec{
+          .protocol = protocol, .batch = 32, .hosted_workers = 4, .epoch = epoch};
+      const Evaluation expected =
+          evaluate(here.engine.model(), *here.test, spec, *here.communicator);
+      const Evaluation found = evaluation.evaluate(spec);
+      EXPECT_NEAR(found.loss, expected.loss, 1e-3 * expected.loss);
+      EXPECT_NEAR(found.accuracy, expected.accuracy, 2.3);  // two of ninety
+    }
+    EXPECT_TRUE(torch::equal(statistics, copy_worker_statistics(there.engine.model(), 1)));
+    EXPECT_TRUE(there.engine.model().is_training());
+  }
+}
+
+}  // namespace
+}  // namespace impart
