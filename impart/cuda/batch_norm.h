@@ -56,7 +56,8 @@ struct BatchNorm {
 std::size_t scratch_floats(const WorkerArray& array);
 
 /// Measures, normalises and moves the running statistics (as WorkerBatchNorm2d describes) in two
-/// launches. Reads x twice, writes y once.
+/// launches, or in one where a block can hold all values of a worker's channels. Reads x once or
+/// twice, writes y once.
 void normalise(const BatchNorm& norm, Stream stream);
 
 /// The same with given statistics, those of all workers alike: mean and inverse_deviation are not
@@ -79,9 +80,12 @@ struct BatchNormBackward {
   void* grad_residual = nullptr;                       ///< null if there was none
   float *grad_weight = nullptr, *grad_bias = nullptr;  ///< [channels], summed over the workers
   float* scratch = nullptr;
+  /// [channels] of zeros, which are zeros again afterwards; used by one call at a time.
+  std::int32_t* arrivals = nullptr;
 };
 
-/// Two launches; reads x and the gradient twice.
+/// Two launches that read x and the gradient twice; small arrays: one launch, or a second for the
+/// parameters of many workers.
 void differentiate(const BatchNormBackward& norm, Stream stream);
 
 }  // namespace impart::cuda

@@ -19,10 +19,19 @@ SideStream::SideStream() {
   fail();
 }
 SideStream::~SideStream() = default;
-void SideStream::start(const std::function<void()>&, std::vector<at::Tensor>) {
+void SideStream::wait() {
+  fail();
+}
+void SideStream::run(const std::function<void()>&, const at::Tensor&, std::vector<at::Tensor>) {
   fail();
 }
 void SideStream::join() {
+  fail();
+}
+void SideStream::join_all_but_last() {
+  fail();
+}
+const at::Tensor& SideStream::last() const {
   fail();
 }
 
