@@ -80,12 +80,9 @@ struct BatchNormBackward {
   void* grad_residual = nullptr;                       ///< null if there was none
   float *grad_weight = nullptr, *grad_bias = nullptr;  ///< [channels], summed over the workers
   float* scratch = nullptr;
-  /// [channels] of zeros, which are zeros again afterwards; used by one call at a time.
-  std::int32_t* arrivals = nullptr;
 };
 
-/// Two launches that read x and the gradient twice; small arrays: one launch, or a second for the
-/// parameters of many workers.
+/// Two launches; reads x and the gradient twice.
 void differentiate(const BatchNormBackward& norm, Stream stream);
 
 }  // namespace impart::cuda

@@ -101,7 +101,6 @@ void differentiate(const BatchNormBackward& norm, Stream stream) {
     differentiate_pooled(norm, stream);
     return;
   }
-  if (differentiate_at_once(norm, stream)) return;
   const Cut shape = cut(norm.array);
   with_tile(norm.array.element, shape.lanes, [&](auto type, auto lanes) {
     with_variant(norm, [&](auto sign, auto two) {

@@ -155,13 +155,6 @@ __global__ void __launch_bounds__(kThreads)
   const float count =
       static_cast<float>((range.end - range.begin) / (image.pooled_height * image.pooled_width) *
                          (image.height * image.width));
-  float scale[Shape::kPack], mean_gradient[Shape::kPack], mean_product[Shape::kPack];
-#pragma unroll
-  for (int i = 0; i < Shape::kPack; ++i) {
-    scale[i] = factors.weight[i] * factors.inverse[i];
-    mean_gradient[i] = totals[inside + i] / count;
-    mean_product[i] = totals[Shape::kChannels + inside + i] / count;
-  }
   T* const grad_x = static_cast<T*>(norm.grad_x);
   for (std::int64_t at = range.first + threadIdx.x / kLanes; at < range.last;
        at += Shape::kPositions) {
@@ -172,8 +165,11 @@ __global__ void __launch_bounds__(kThreads)
       Pack<T> out;
 #pragma unroll
       for (int i = 0; i < Shape::kPack; ++i) {
-        out.values[i] = scale[i] * (quad.gradient[pixel].values[i] - mean_gradient[i] -
-                                    quad.normal[pixel].values[i] * mean_product[i]);
+        const float mean_gradient = totals[inside + i] / count;
+        const float mean_product = totals[Shape::kChannels + inside + i] / count;
+        out.values[i] = factors.weight[i] * factors.inverse[i] *
+                        (quad.gradient[pixel].values[i] - mean_gradient -
+                         quad.normal[pixel].values[i] * mean_product);
       }
       out.store(grad_x + quad.at[pixel]);
     }

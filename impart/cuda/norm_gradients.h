@@ -116,7 +116,4 @@ __device__ void add_up_parameters(const BatchNormBackward& norm, int group) {
 /// In batch_norm_pool_backward.cu.
 void differentiate_pooled(const BatchNormBackward& norm, Stream stream);
 
-/// In batch_norm_small.cu: everything in one launch, if the array is small enough; else false.
-bool differentiate_at_once(const BatchNormBackward& norm, Stream stream);
-
 }  // namespace impart::cuda

@@ -14,9 +14,8 @@ Stream current_stream() {
 
 struct SideStream::State {
   c10::cuda::CUDAStream stream = c10::cuda::getStreamFromPool();
-  at::cuda::CUDAEvent before, after, before_last;
+  at::cuda::CUDAEvent before, after;
   std::vector<at::Tensor> kept;
-  at::Tensor last;
   bool is_used = false;
 };
 
@@ -29,21 +28,10 @@ void SideStream::wait() {
   state_->is_used = true;
 }
 
-void SideStream::run(const std::function<void()>& work, const at::Tensor& about,
-                     std::vector<at::Tensor> read) {
-  state_->last = about;
+void SideStream::run(const std::function<void()>& work, std::vector<at::Tensor> read) {
   std::move(read.begin(), read.end(), std::back_inserter(state_->kept));
-  state_->before_last.record(state_->stream);
   const c10::cuda::CUDAStreamGuard guard(state_->stream);
   work();
-}
-
-const at::Tensor& SideStream::last() const {
-  return state_->last;
-}
-
-void SideStream::join_all_but_last() {
-  if (state_->is_used) state_->before_last.block(c10::cuda::getCurrentCUDAStream());
 }
 
 void SideStream::join() {
@@ -51,7 +39,6 @@ void SideStream::join() {
   state_->after.record(state_->stream);
   state_->after.block(c10::cuda::getCurrentCUDAStream());
   state_->kept.clear();
-  state_->last.reset();
   state_->is_used = false;
 }
 

@@ -24,16 +24,10 @@ class SideStream {
 
   /// What comes next on the side stream runs after everything that is on the current stream now.
   void wait();
-  /// Lets `work`, which is about a tensor, start kernels on the side stream. What it reads is kept
-  /// until `join`.
-  void run(const std::function<void()>& work, const at::Tensor& about,
-           std::vector<at::Tensor> read);
-  /// What comes next on the current stream runs after everything on the side stream, or after
-  /// everything but what the last `run` started.
+  /// Lets `work` start kernels on the side stream. What it reads is kept until `join`.
+  void run(const std::function<void()>& work, std::vector<at::Tensor> read);
+  /// What comes next on the current stream runs after everything on the side stream.
   void join();
-  void join_all_but_last();
-  /// What the last `run` since the last `join` was about; undefined: there was none.
-  const at::Tensor& last() const;
 
  private:
   struct State;

@@ -22,16 +22,10 @@ SideStream::~SideStream() = default;
 void SideStream::wait() {
   fail();
 }
-void SideStream::run(const std::function<void()>&, const at::Tensor&, std::vector<at::Tensor>) {
+void SideStream::run(const std::function<void()>&, std::vector<at::Tensor>) {
   fail();
 }
 void SideStream::join() {
-  fail();
-}
-void SideStream::join_all_but_last() {
-  fail();
-}
-const at::Tensor& SideStream::last() const {
   fail();
 }
 

@@ -106,7 +106,6 @@ class DeviceBatchNorm : public torch::autograd::Function<DeviceBatchNorm> {
         {x, weight, bias, mean, inverse, needs_y ? output.y : torch::Tensor(), output.taps});
     context->saved_data["starts"] = layout->starts_on(x.device());
     context->saved_data["longest"] = array.longest;
-    context->saved_data["arrivals"] = spec->arrivals.defined() ? spec->arrivals : floats(0, x);
     context->saved_data["relu"] = spec->tail.relu;
     context->saved_data["residual"] = has_residual;
     return {output.y, output.y.detach()};
@@ -117,7 +116,6 @@ class DeviceBatchNorm : public torch::autograd::Function<DeviceBatchNorm> {
     const auto saved = context->get_saved_variables();
     const torch::Tensor &x = saved[0], &weight = saved[1];
     const torch::Tensor starts = context->saved_data["starts"].toTensor();
-    const torch::Tensor arrivals = context->saved_data["arrivals"].toTensor();
     const bool has_residual = context->saved_data["residual"].toBool();
     const bool has_first = grads[0].defined(), has_both = has_first && grads[1].defined();
     const torch::Tensor grad_y = channels_last(has_first ? grads[0] : grads[1]);
@@ -130,25 +128,23 @@ class DeviceBatchNorm : public torch::autograd::Function<DeviceBatchNorm> {
     torch::Tensor grad_residual = has_residual ? torch::empty_like(x) : torch::Tensor();
     torch::Tensor grad_weight = torch::empty_like(weight), grad_bias = torch::empty_like(weight);
     const torch::Tensor scratch = floats(static_cast<std::int64_t>(cuda::scratch_floats(array)), x);
-    cuda::differentiate(
-        {.array = array,
-         .x = x.data_ptr(),
-         .y = saved[5].defined() ? saved[5].data_ptr() : nullptr,
-         .grad_y = grad_y.data_ptr(),
-         .grad_y_too = has_both ? grad_y_too.data_ptr() : nullptr,
-         .weight = weight.data_ptr<float>(),
-         .bias = saved[2].data_ptr<float>(),
-         .mean = saved[3].data_ptr<float>(),
-         .inverse_deviation = saved[4].data_ptr<float>(),
-         .relu = context->saved_data["relu"].toBool(),
-         .pooling = describe_pooling(x, saved[6]),
-         .grad_x = grad_x.data_ptr(),
-         .grad_residual = has_residual ? grad_residual.data_ptr() : nullptr,
-         .grad_weight = grad_weight.data_ptr<float>(),
-         .grad_bias = grad_bias.data_ptr<float>(),
-         .scratch = scratch.data_ptr<float>(),
-         .arrivals = arrivals.numel() > 0 ? arrivals.data_ptr<std::int32_t>() : nullptr},
-        cuda::current_stream());
+    cuda::differentiate({.array = array,
+                         .x = x.data_ptr(),
+                         .y = saved[5].defined() ? saved[5].data_ptr() : nullptr,
+                         .grad_y = grad_y.data_ptr(),
+                         .grad_y_too = has_both ? grad_y_too.data_ptr() : nullptr,
+                         .weight = weight.data_ptr<float>(),
+                         .bias = saved[2].data_ptr<float>(),
+                         .mean = saved[3].data_ptr<float>(),
+                         .inverse_deviation = saved[4].data_ptr<float>(),
+                         .relu = context->saved_data["relu"].toBool(),
+                         .pooling = describe_pooling(x, saved[6]),
+                         .grad_x = grad_x.data_ptr(),
+                         .grad_residual = has_residual ? grad_residual.data_ptr() : nullptr,
+                         .grad_weight = grad_weight.data_ptr<float>(),
+                         .grad_bias = grad_bias.data_ptr<float>(),
+                         .scratch = scratch.data_ptr<float>()},
+                        cuda::current_stream());
     return {grad_x, grad_weight, grad_bias, grad_residual, {}, {}};
   }
 };

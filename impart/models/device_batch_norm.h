@@ -18,8 +18,6 @@ struct DeviceBatchNormSpec {
   /// normalise_with_running.
   torch::Tensor running_mean, running_variance;
   torch::Tensor batches = {};  ///< int64: how many batches there were; may be undefined
-  /// int32 [C], zeros: for backward passes, which need one launch less with it; may be undefined.
-  torch::Tensor arrivals = {};
   double epsilon = 1e-5, momentum = 0.1;
   BatchNormTail tail = {};
 };

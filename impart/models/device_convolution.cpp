@@ -139,7 +139,7 @@ class DeviceConvolution : public torch::autograd::Function<DeviceConvolution> {
           torch::Tensor leaf = weight;
           leaf.mutable_grad() = grad_of_weight(call, grad_y, x, weight, folded);
         },
-        weight, {grad_y, x, folded});
+        {grad_y, x, folded});
     return {grad_x, {}, {}, {}};
   }
 };

@@ -249,10 +249,6 @@ TensorFork WorkerBatchNorm2dImpl::normalise_on_device(const torch::Tensor& input
   spec.running_mean = frozen_ ? torch::Tensor() : worker_mean_;
   spec.running_variance = frozen_ ? torch::Tensor() : worker_variance_;
   spec.batches = frozen_ ? torch::Tensor() : num_batches_tracked;
-  if (!arrivals_.defined()) {
-    arrivals_ = torch::zeros({spec_.channels}, input.options().dtype(torch::kInt));
-  }
-  spec.arrivals = arrivals_;
   return normalise_workers(input, *layout, spec);
 }
 

@@ -125,7 +125,6 @@ class WorkerBatchNorm2dImpl : public torch::nn::Module {
   bool batch_statistics_ = false;
   bool frozen_ = false;
   torch::Tensor worker_mean_, worker_variance_;
-  torch::Tensor arrivals_;  ///< for the GPU's kernels
 };
 
 TORCH_MODULE(WorkerBatchNorm2d);

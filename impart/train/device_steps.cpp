@@ -135,29 +135,9 @@ void DeviceSteps::compute(const Kind& kind) {
   const auto output = spec_.model->forward(gather_batch(kind.layout->starts.back()));
   const torch::Tensor gradient = measure(output);
   output.logits.backward(gradient);
+  side_.join();
   update_weights();
   clear_gradients();
-}
-
-/// The backward pass ends with a first layer, the gradient of whose weight is then still under way.
-/// The others need not wait for it, unless all must be known for their common length.
-void DeviceSteps::update_weights() {
-  const torch::NoGradGuard no_grad;
-  std::vector<torch::Tensor> kept;
-  auto gradients = find_gradients(kept);
-  std::size_t late = gradients.size();
-  for (std::size_t i = 0; i < gradients.size() && side_.last().defined(); ++i) {
-    if (side_.last().is_same(used_weight(i))) late = i;
-  }
-  if (late < gradients.size() && !(spec_.optimizer.clip_norm > 0)) {
-    std::rotate(gradients.begin() + static_cast<std::ptrdiff_t>(late),
-                gradients.begin() + static_cast<std::ptrdiff_t>(late) + 1, gradients.end());
-    side_.join_all_but_last();
-    apply(std::span(gradients).first(gradients.size() - 1));
-    gradients.erase(gradients.begin(), gradients.end() - 1);
-  }
-  side_.join();
-  apply(gradients);
 }
 
 /// What the model computes with: a parameter or its bfloat16 copy.
@@ -253,8 +233,11 @@ std::vector<cuda::GradientSlice> DeviceSteps::find_gradients(
   return gradients;
 }
 
-void DeviceSteps::apply(std::span<const cuda::GradientSlice> gradients) {
+void DeviceSteps::update_weights() {
+  const torch::NoGradGuard no_grad;
   const OptimizerConfig& config = spec_.optimizer;
+  std::vector<torch::Tensor> kept;
+  const auto gradients = find_gradients(kept);
   auto& state = spec_.state->state();
   cuda::update(
       {.slices = gradients,

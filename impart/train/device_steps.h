@@ -3,7 +3,6 @@
 #include <cstdint>
 #include <list>
 #include <memory>
-#include <span>
 #include <vector>
 
 #include <torch/types.h>
@@ -76,7 +75,6 @@ class DeviceSteps {
   torch::Tensor gather_batch(std::int64_t rows);
   torch::Tensor measure(const Classifier::Output& output);
   void update_weights();
-  void apply(std::span<const cuda::GradientSlice> gradients);
   const torch::Tensor& used_weight(std::size_t slice) const;
   void clear_gradients();
   void give_side_stream(cuda::SideStream* side);
