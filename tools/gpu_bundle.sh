@@ -53,5 +53,5 @@ export LD_LIBRARY_PATH="$(cat "$here/found"):$here/missing${LD_LIBRARY_PATH:+:$L
 exec "$here/bin/$program" "$@"
 RUN
 chmod +x "$dest/run"
-XZ_OPT=-2 tar -C "$dest" -cJf "$dest.tar.xz" .
+XZ_OPT=-6 tar -C "$dest" -cJf "$dest.tar.xz" .
 du -sh "$dest" "$dest.tar.xz"

@@ -109,7 +109,7 @@ std::size_t scratch_floats(const WorkerArray& array) {
 
 void normalise(const BatchNorm& norm, Stream stream) {
   const WorkerArray& array = norm.array;
-  if (array.longest == 0) return;
+  if (array.longest == 0 || normalise_at_once(norm, stream)) return;
   const Cut shape = cut(array);
   const dim3 grid(shape.splits, shape.tiles, static_cast<unsigned>(array.workers));
   with_tile(array.element, shape.lanes, [&](auto type, auto lanes) {

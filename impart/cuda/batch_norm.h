@@ -56,7 +56,8 @@ struct BatchNorm {
 std::size_t scratch_floats(const WorkerArray& array);
 
 /// Measures, normalises and moves the running statistics (as WorkerBatchNorm2d describes) in two
-/// launches. Reads x twice, writes y once.
+/// launches, or in one where a block can hold all values of a worker's channels. Reads x once or
+/// twice, writes y once.
 void normalise(const BatchNorm& norm, Stream stream);
 
 /// The same with given statistics, those of all workers alike: mean and inverse_deviation are not

@@ -5,43 +5,41 @@ namespace impart::cuda {
 namespace {
 
 constexpr int kKernel = 7, kFolded = kFoldedKernel, kWidth = kFoldedChannels;
+/// Shared memory that a block has without asking for more.
+constexpr std::int64_t kMostBytes = 48 * 1024;
 
-/// One thread per folded pixel: up to four image pixels in, kWidth values out.
+/// One block per image: it goes through shared memory, so that whole lines are read and written.
 template <class T>
 __global__ void __launch_bounds__(kThreads)
-    fold_pixels(const T* __restrict__ images, T* __restrict__ folded, const int rows,
-                const int height, const int width, const int channels) {
-  const int out_height = height / 2 + kFolded - 1, out_width = width / 2 + kFolded - 1;
-  const std::int64_t at = std::int64_t{blockIdx.x} * kThreads + threadIdx.x;
-  if (at >= std::int64_t{rows} * out_height * out_width) return;
-  const int row = static_cast<int>(at / (out_height * out_width));
-  const int pixel = static_cast<int>(at - std::int64_t{row} * out_height * out_width);
-  const int top = 2 * (pixel / out_width - 2), left = 2 * (pixel % out_width - 2);
-  float values[kWidth] = {};
-  // Height and width are even: the four pixels are inside together, or outside.
-  if (top >= 0 && top < height && left >= 0 && left < width) {
-#pragma unroll
-    for (int part = 0; part < 4; ++part) {
-      const T* const source =
-          images +
-          ((std::int64_t{row} * height + top + part / 2) * width + left + part % 2) * channels;
-#pragma unroll
-      for (int c = 0; c < static_cast<int>(kMostFoldableChannels); ++c) {
-        // Written so that all places in `values` are known when it is compiled.
-#pragma unroll
-        for (int place = part; place < kWidth; ++place) {
-          if (c < channels && place == part * channels + c) values[place] = to_float(source[c]);
-        }
-      }
-    }
-  }
+    fold_pixels(const T* __restrict__ images, T* __restrict__ folded, const int height,
+                const int width, const int channels) {
+  extern __shared__ uint4 line[];
+  T* const image = reinterpret_cast<T*>(line);
+  const int size = height * width * channels;
+  const T* const from = images + std::int64_t{blockIdx.x} * size;
   constexpr int kPack = Pack<T>::kWidth;
-#pragma unroll
-  for (int i = 0; i < kWidth; i += kPack) {
+  const bool whole = size % kPack == 0 && reinterpret_cast<std::uintptr_t>(images) % 16 == 0;
+  for (int i = threadIdx.x * kPack; whole && i < size; i += kThreads * kPack) {
+    line[i / kPack] = *reinterpret_cast<const uint4*>(from + i);
+  }
+  for (int i = threadIdx.x; !whole && i < size; i += kThreads) image[i] = from[i];
+  __syncthreads();
+  const int out_height = height / 2 + kFolded - 1, out_width = width / 2 + kFolded - 1;
+  const int packs = out_height * out_width * kWidth / kPack;
+  T* const to = folded + std::int64_t{blockIdx.x} * packs * kPack;
+  for (int i = threadIdx.x; i < packs; i += kThreads) {
+    const int pixel = i / (kWidth / kPack), first = i % (kWidth / kPack) * kPack;
+    const int top = 2 * (pixel / out_width - 2), left = 2 * (pixel % out_width - 2);
+    // Height and width are even: the four pixels are inside together, or outside.
+    const bool inside = top >= 0 && top < height && left >= 0 && left < width;
     Pack<T> pack;
 #pragma unroll
-    for (int k = 0; k < kPack; ++k) pack.values[k] = values[i + k];
-    pack.store(folded + at * kWidth + i);
+    for (int k = 0; k < kPack; ++k) {
+      const int place = first + k, part = place / channels, channel = place % channels;
+      const int at = ((top + part / 2) * width + left + part % 2) * channels + channel;
+      pack.values[k] = inside && part < 4 ? to_float(image[at]) : 0.f;
+    }
+    pack.store(to + i * kPack);
   }
 }
 
@@ -86,15 +84,21 @@ void launch_weights(const FoldWeights& fold, Stream stream) {
 
 }  // namespace
 
+bool can_fold(std::int64_t height, std::int64_t width, std::int64_t channels, Element element) {
+  const std::int64_t bytes = height * width * channels * (element == Element::kFloat ? 4 : 2);
+  return height % 2 == 0 && width % 2 == 0 && channels <= kMostFoldableChannels &&
+         bytes <= kMostBytes;
+}
+
 void fold_images(const FoldImages& fold, Stream stream) {
-  const std::int64_t pixels = fold.rows * (fold.height / 2 + 3) * (fold.width / 2 + 3);
-  if (pixels == 0) return;
-  const auto blocks = static_cast<unsigned>(divide_up(pixels, kThreads));
+  if (fold.rows == 0) return;
   with_type(fold.element, [&](auto type) {
     using T = decltype(type);
-    fold_pixels<T><<<blocks, kThreads, 0, stream>>>(
+    const auto bytes =
+        static_cast<std::size_t>(fold.height * fold.width * fold.channels) * sizeof(T);
+    fold_pixels<T><<<static_cast<unsigned>(fold.rows), kThreads, bytes, stream>>>(
         static_cast<const T*>(fold.images), static_cast<T*>(fold.folded),
-        static_cast<int>(fold.rows), static_cast<int>(fold.height), static_cast<int>(fold.width),
+        static_cast<int>(fold.height), static_cast<int>(fold.width),
         static_cast<int>(fold.channels));
   });
   check_launch("fold_images");

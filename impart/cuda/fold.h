@@ -24,6 +24,8 @@ struct FoldImages {
   std::int64_t rows = 0, height = 0, width = 0, channels = 0;
   Element element = Element::kFloat;
 };
+/// Whether images can be folded: few channels, even sides, and not too large.
+bool can_fold(std::int64_t height, std::int64_t width, std::int64_t channels, Element element);
 void fold_images(const FoldImages& fold, Stream stream);
 
 /// [outputs, 7, 7, channels] and [outputs, 4, 4, kFoldedChannels].

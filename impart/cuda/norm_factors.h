@@ -83,6 +83,9 @@ __device__ inline void count_batch(const BatchNorm& norm) {
   if (is_first && norm.batches != nullptr) ++*norm.batches;
 }
 
+/// In batch_norm_small.cu: everything in one launch, if the array is small enough; else false.
+bool normalise_at_once(const BatchNorm& norm, Stream stream);
+
 /// In batch_norm_pool.cu: normalises and pools. `parts` are the blocks that measured each tile.
 void apply_pooled(const BatchNorm& norm, bool running, const Cut& measured, Stream stream);
 

@@ -22,10 +22,13 @@ struct SideStream::State {
 SideStream::SideStream() : state_(std::make_unique<State>()) {}
 SideStream::~SideStream() = default;
 
-void SideStream::start(const std::function<void()>& work, std::vector<at::Tensor> read) {
+void SideStream::wait() {
   state_->before.record();
   state_->before.block(state_->stream);
   state_->is_used = true;
+}
+
+void SideStream::run(const std::function<void()>& work, std::vector<at::Tensor> read) {
   std::move(read.begin(), read.end(), std::back_inserter(state_->kept));
   const c10::cuda::CUDAStreamGuard guard(state_->stream);
   work();

@@ -14,7 +14,7 @@ namespace impart::cuda {
 Stream current_stream();
 
 /// A second stream, for work whose results are needed only later: it fills the GPU where small
-/// kernels leave it idle. Used by one thread at a time.
+/// kernels leave it idle. Its priority is low. Used by one thread at a time.
 class SideStream {
  public:
   SideStream();
@@ -22,10 +22,11 @@ class SideStream {
   SideStream(const SideStream&) = delete;
   SideStream& operator=(const SideStream&) = delete;
 
-  /// Lets `work` start kernels that run after everything that is on the current stream now. The
-  /// tensors that it reads are kept until `join`.
-  void start(const std::function<void()>& work, std::vector<at::Tensor> read);
-  /// What comes next on the current stream runs after all that was started.
+  /// What comes next on the side stream runs after everything that is on the current stream now.
+  void wait();
+  /// Lets `work` start kernels on the side stream. What it reads is kept until `join`.
+  void run(const std::function<void()>& work, std::vector<at::Tensor> read);
+  /// What comes next on the current stream runs after everything on the side stream.
   void join();
 
  private:

@@ -19,7 +19,10 @@ SideStream::SideStream() {
   fail();
 }
 SideStream::~SideStream() = default;
-void SideStream::start(const std::function<void()>&, std::vector<at::Tensor>) {
+void SideStream::wait() {
+  fail();
+}
+void SideStream::run(const std::function<void()>&, std::vector<at::Tensor>) {
   fail();
 }
 void SideStream::join() {

@@ -35,9 +35,12 @@ inline Cut cut(const WorkerArray& array) {
   const std::int64_t blocks = result.tiles * array.workers;
   const std::int64_t wanted = 4 * multiprocessors();
   const std::int64_t at_a_time = kThreads / result.lanes;
-  const std::int64_t most = divide_up(positions, 2 * at_a_time);
-  result.splits = static_cast<int>(std::clamp<std::int64_t>(
-      wanted / std::max<std::int64_t>(1, blocks), 1, std::clamp<std::int64_t>(most, 1, 64)));
+  // The more parts, the more there is to add up: over 64 only where each has many positions.
+  const std::int64_t most =
+      std::max({std::min<std::int64_t>(divide_up(positions, 2 * at_a_time), 64),
+                positions / (16 * at_a_time), std::int64_t{1}});
+  result.splits = static_cast<int>(
+      std::clamp<std::int64_t>(wanted / std::max<std::int64_t>(1, blocks), 1, most));
   return result;
 }
 

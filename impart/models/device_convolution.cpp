@@ -13,9 +13,9 @@ enum class Way { kPlain, kFolded, kMiddle };
 
 Way choose_way(const torch::Tensor& images, const ConvolutionSpec& spec) {
   const std::int64_t height = images.size(2), width = images.size(3);
-  const bool folds = spec.kernel == 7 && spec.stride == 2 && height % 2 == 0 && width % 2 == 0 &&
-                     spec.in <= cuda::kMostFoldableChannels &&
-                     images.scalar_type() == torch::kBFloat16;
+  const bool folds = spec.kernel == 7 && spec.stride == 2 &&
+                     images.scalar_type() == torch::kBFloat16 &&
+                     cuda::can_fold(height, width, spec.in, cuda::Element::kBfloat16);
   if (folds) return Way::kFolded;
   return spec.kernel == 3 && height == 1 && width == 1 ? Way::kMiddle : Way::kPlain;
 }
@@ -75,7 +75,10 @@ torch::Tensor differentiate(const Call& call, const torch::Tensor& grad_y, const
 
 torch::Tensor grad_of_weight(const Call& call, const torch::Tensor& grad_y, const torch::Tensor& x,
                              const torch::Tensor& weight, const torch::Tensor& folded) {
-  if (call.way == Way::kPlain) return differentiate(call, grad_y, x, weight, true);
+  if (call.way == Way::kPlain) {
+    return differentiate(call, grad_y, x, weight, true)
+        .contiguous(torch::MemoryFormat::ChannelsLast);
+  }
   torch::Tensor gradient = torch::empty_like(weight);
   if (call.way == Way::kFolded) {
     const torch::Tensor of_folded =
@@ -125,16 +128,18 @@ class DeviceConvolution : public torch::autograd::Function<DeviceConvolution> {
                     context->saved_data["stride"].toInt(), context->saved_data["padding"].toInt()};
     auto* const side = reinterpret_cast<cuda::SideStream*>(context->saved_data["side"].toInt());
     const torch::Tensor grad_y = grads[0].contiguous(torch::MemoryFormat::ChannelsLast);
-    side->start(
+    side->wait();
+    // What others wait for comes first.
+    torch::Tensor grad_x;
+    if (context->saved_data["needs_images"].toBool()) {
+      grad_x = grad_of_images(call, grad_y, x, weight);
+    }
+    side->run(
         [&] {
           torch::Tensor leaf = weight;
           leaf.mutable_grad() = grad_of_weight(call, grad_y, x, weight, folded);
         },
         {grad_y, x, folded});
-    torch::Tensor grad_x;
-    if (context->saved_data["needs_images"].toBool()) {
-      grad_x = grad_of_images(call, grad_y, x, weight);
-    }
     return {grad_x, {}, {}, {}};
   }
 };

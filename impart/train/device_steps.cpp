@@ -140,6 +140,12 @@ void DeviceSteps::compute(const Kind& kind) {
   clear_gradients();
 }
 
+/// What the model computes with: a parameter or its bfloat16 copy.
+const torch::Tensor& DeviceSteps::used_weight(std::size_t slice) const {
+  const bool half = spec_.half_weights != nullptr && spec_.half_weights->copy_of(slice).defined();
+  return half ? spec_.half_weights->copy_of(slice) : spec_.parameters->slices()[slice].parameter;
+}
+
 torch::Tensor DeviceSteps::gather_batch(std::int64_t rows) {
   const bool half = spec_.half_weights != nullptr;
   const auto& pixels = images_.pixels;
@@ -208,7 +214,7 @@ std::vector<cuda::GradientSlice> DeviceSteps::find_gradients(
   const auto& slices = spec_.parameters->slices();
   for (std::size_t i = 0; i < slices.size(); ++i) {
     const bool half = spec_.half_weights != nullptr && spec_.half_weights->copy_of(i).defined();
-    const torch::Tensor& used = half ? spec_.half_weights->copy_of(i) : slices[i].parameter;
+    const torch::Tensor& used = used_weight(i);
     torch::Tensor gradient = used.grad();
     if (!gradient.defined()) {
       gradient = torch::zeros_like(used);

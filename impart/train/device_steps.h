@@ -75,6 +75,7 @@ class DeviceSteps {
   torch::Tensor gather_batch(std::int64_t rows);
   torch::Tensor measure(const Classifier::Output& output);
   void update_weights();
+  const torch::Tensor& used_weight(std::size_t slice) const;
   void clear_gradients();
   void give_side_stream(cuda::SideStream* side);
   std::vector<cuda::GradientSlice> find_gradients(std::vector<torch::Tensor>& kept) const;

@@ -101,13 +101,14 @@ void check_supported(const RunConfig& config) {
   }
 }
 
-/// Which arithmetic torch's libraries may use for floats on a GPU, and that they may try which of
-/// their algorithms is fastest.
+/// Which arithmetic torch's libraries may use for floats on a GPU. They take their first guess of
+/// an algorithm: to try several takes longer than it saves in a run of seconds, and may end
+/// differently every time. But their guess for exact floats is bad.
 void set_precision(const RunConfig& config) {
   const bool tf32 = config.precision != RunConfig::Precision::kFp32;
   at::globalContext().setAllowTF32CuDNN(tf32);
   at::globalContext().setAllowTF32CuBLAS(tf32);
-  at::globalContext().setBenchmarkCuDNN(true);
+  at::globalContext().setBenchmarkCuDNN(!tf32);
 }
 
 RunOutcome train(const RunSpec& spec, Communicator& communicator, const RunObserver& observer,

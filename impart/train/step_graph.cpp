@@ -4,10 +4,12 @@
 #include <c10/cuda/CUDAFunctions.h>
 #include <c10/cuda/CUDAStream.h>
 
+#include "impart/cuda/graph.h"
+
 namespace impart {
 
 struct StepGraph::State {
-  at::cuda::CUDAGraph graph;
+  at::cuda::CUDAGraph graph{/*keep_graph=*/true};
 };
 
 StepGraph::StepGraph() : state_(std::make_unique<State>()) {}
@@ -23,6 +25,8 @@ void StepGraph::record(const std::function<void()>& work) {
     throw;
   }
   state_->graph.capture_end();
+  cuda::replace_memsets(state_->graph.raw_cuda_graph());
+  state_->graph.instantiate();
 }
 
 void StepGraph::replay() {
@@ -33,7 +37,7 @@ void leave_default_stream() {
   const auto current = c10::cuda::getCurrentCUDAStream();
   if (current != c10::cuda::getDefaultCUDAStream()) return;
   c10::cuda::device_synchronize();
-  c10::cuda::setCurrentCUDAStream(c10::cuda::getStreamFromPool());
+  c10::cuda::setCurrentCUDAStream(c10::cuda::getStreamFromPool(/*isHighPriority=*/true));
 }
 
 }  // namespace impart
