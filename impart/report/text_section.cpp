@@ -49,6 +49,10 @@ std::string hardest_tokens(const TextRecord& text) {
   return list;
 }
 
+Cell whole_cell(std::uint64_t number) {
+  return {.text = fmt::to_string(number), .value = static_cast<double>(number)};
+}
+
 Table text_table(const std::vector<TextRecord>& texts, const std::string& notion, bool hardest,
                  const std::string& caption) {
   Table table{.caption = caption, .in_latex = false};
@@ -62,8 +66,8 @@ Table text_table(const std::vector<TextRecord>& texts, const std::string& notion
   for (const TextRecord& text : texts) {
     if (text.notion != notion || text.hardest != hardest) continue;
     if (table.rows.size() == kMostRows) break;
-    table.rows.push_back({number_cell(text.rank), number_cell(static_cast<double>(text.id)),
-                          number_cell(text.importance), text_cell(place_of(text))});
+    table.rows.push_back({whole_cell(text.rank), whole_cell(text.id), number_cell(text.importance),
+                          text_cell(place_of(text))});
     if (labels) table.rows.back().push_back(text_cell(text.label));
     table.rows.back().push_back(text_cell(excerpt(text.text)));
     if (tokens) table.rows.back().push_back(text_cell(hardest_tokens(text)));

@@ -236,6 +236,7 @@ class LanguageTest(ReportTest):
         self.assertIn('<section id="texts">', html)
         self.assertIn("To be, or not to be: ⏎ that is", html)
         self.assertIn("book.txt:640", html)
+        self.assertIn(">35<", html)  # the id of the fifth, as it is
         self.assertIn("‘q’ 9.2", html)
         self.assertEqual(html.count("<script>"), 1)
         self.assertIn("é" * 150 + "…", html)
