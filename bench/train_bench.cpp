@@ -193,6 +193,7 @@ void check_equal_step(const Setting& setting, const Task& task) {
 }
 
 void run(const Setting& setting) {
+  require(setting.batch >= 64 && setting.batch % 64 == 0, "BATCH is a multiple of 64");
   torch::set_num_threads(2);
   const Task task(setting);
   check_equal_step(setting, task);

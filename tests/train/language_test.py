@@ -126,8 +126,7 @@ class ResultsTest(LanguageTest):
             self.assertEqual(data[start:start + len(text["text"])].decode(), text["text"])
 
     def test_the_importance_of_generated_text_agrees_with_its_difficulty(self):
-        started = self.start(PRESETS / "lm/generated.yaml", "output=run", "threads=1",
-                             "data.train_examples=1000")
+        started = self.start(PRESETS / "lm/generated.yaml", "output=run", "threads=1")
         self.assertEqual(started.wait(600), 0, started.texts()[1])
         run = self.run_folder("run")
         with open(run.path / "importance.csv") as file:

@@ -31,7 +31,7 @@ inline TokenSet make_corpus(std::uint64_t blocks, std::uint32_t missing = 0) {
     set.bytes.push_back(kLength);
   }
   set.lengths.back() -= missing;
-  set.tokens = random_tokens(set.starts.back() + set.lengths.back());
+  set.tokens = random_tokens(set.starts.back() + kLength + 1);
   return set;
 }
 
