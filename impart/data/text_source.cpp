@@ -36,7 +36,8 @@ std::string find_in_folder(const fs::path& folder, const std::string& named,
 
 std::string find_train_file(const TextSpec& spec, std::span<const std::string_view> names) {
   if (spec.root.empty()) {
-    throw ConfigError(fmt::format("data set '{}' needs a file or folder", spec.name));
+    throw ConfigError(
+        fmt::format("data set '{}' needs a file or folder: data.root=PATH", spec.name));
   }
   std::error_code ignored;
   if (!fs::exists(spec.root, ignored)) {

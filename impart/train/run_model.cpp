@@ -54,6 +54,12 @@ void check_model(const RunConfig& config, const LoadedData& data) {
   if (const auto* text = std::get_if<TextData>(&data)) {
     const TextTask task = text->train.is_corpus() ? TextTask::kLanguage : TextTask::kClassification;
     if (entry == nullptr) refuse(config, "images", name_of(task));
+    if (entry->task == TextTask::kClassification && task == TextTask::kLanguage) {
+      throw ConfigError(fmt::format(
+          "model.name: {} needs texts with classes; data.label_column names the column of a table "
+          "that has them",
+          config.model.name));
+    }
     if (entry->task != task) refuse(config, name_of(entry->task), name_of(task));
     return;
   }

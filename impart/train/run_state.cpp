@@ -1,6 +1,7 @@
 #include "impart/train/run_state.h"
 
 #include <algorithm>
+#include <cmath>
 #include <utility>
 
 #include <fmt/format.h>
@@ -78,7 +79,9 @@ RunState parse(const json& content) {
   for_each_running(state.summary,
                    [&](const char* name, auto& value) { summary.at(name).get_to(value); });
   for_each_result(state.summary, [&](const char* name, std::optional<double>& value) {
-    if (summary.contains(name)) value = summary.at(name).get<double>();
+    if (!summary.contains(name)) return;
+    const json& written = summary.at(name);  // NaN is written as null
+    value = written.is_null() ? std::nan("") : written.get<double>();
   });
   if (content.contains("change")) {
     const json& change = content.at("change");

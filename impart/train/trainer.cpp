@@ -256,9 +256,10 @@ std::optional<double> Trainer::bits_per_byte(const Evaluation& evaluation) const
 void Trainer::note_result(const Evaluation& evaluation, std::uint32_t epoch) {
   const double perplexity = std::exp(evaluation.loss);
   const auto bits = bits_per_byte(evaluation);
-  const bool is_best = is_language()
-                           ? !summary_.best_perplexity || perplexity < *summary_.best_perplexity
-                           : !(summary_.best_accuracy >= evaluation.accuracy);
+  // A run that starts with NaN may still find its way.
+  const bool has_best = summary_.best_perplexity && !std::isnan(*summary_.best_perplexity);
+  const bool is_best = is_language() ? !has_best || perplexity < *summary_.best_perplexity
+                                     : !(summary_.best_accuracy >= evaluation.accuracy);
   if (is_best) summary_.best_epoch = epoch;
   if (!is_language()) {
     if (is_best) summary_.best_accuracy = evaluation.accuracy;

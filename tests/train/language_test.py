@@ -109,6 +109,15 @@ class ResultsTest(LanguageTest):
         self.assertEqual("".join(piece for piece, _ in hardest[0]["tokens"]),
                          hardest[0]["text"][1:])
 
+    def test_a_run_that_leaves_the_numbers_can_be_resumed(self):
+        base = {**GPT, "optimizer.lr": 1e9, "optimizer.clip_norm": 0, "epochs": 3}
+        expected = self.finish(base, "run")
+        self.assertIsNone(expected.summary()["final_perplexity"])  # NaN has no other form in JSON
+        shutil.rmtree(expected.checkpoints()[-1])
+        (expected.path / "DONE").unlink()
+        _, err = self.succeed("--resume", "run")
+        self.assertIn("resuming from", err)
+
     def test_texts_that_are_mislabelled_are_the_hardest(self):
         self.write_reviews()
         run = self.finish(CLASSES, "run", epochs=12, data__block=16, model__dropout=0,
@@ -218,6 +227,7 @@ class BadInputTest(LanguageTest):
                     GPT, data__name="shapes")
         self.refuse(2, "model.name: gpt-tiny is for language, but data.name: table is texts with",
                     CLASSES, model__name="gpt-tiny")
+        self.refuse(2, "data.label_column names the column", CLASSES, data__label_column="")
         self.refuse(2, "store.files", GPT, store__files="true")
         self.refuse(2, "model.dropout", training.SHORT, model__dropout=0.1)
 
