@@ -1,37 +1,6 @@
-// `data fetch` alone, without the tensor library, which takes half a second to load: for tests that
-// call it often. Exit codes are those of impart.
-
-#include <fmt/format.h>
-
-#include "cli/commands.h"
 #include "cli/data_fetch.h"
-#include "impart/core/error.h"
-#include <CLI/CLI.hpp>
-
-namespace {
-
-int report(const char* what, int code) {
-  fmt::print(stderr, "impart: {}\n", what);
-  return code;
-}
-
-}  // namespace
+#include "tests/support/lone_command.h"
 
 int main(int argc, char** argv) {
-  CLI::App app("fetches data sets", "impart");
-  impart::cli::add_data_fetch(*app.add_subcommand("data"));
-  try {
-    app.parse(argc, argv);
-  } catch (const CLI::ParseError& error) {
-    return app.exit(error) == 0 ? 0 : 2;
-  } catch (const impart::ConfigError& error) {
-    return report(error.what(), 2);
-  } catch (const impart::DataError& error) {
-    return report(error.what(), 65);
-  } catch (const impart::IoError& error) {
-    return report(error.what(), 74);
-  } catch (const impart::cli::ExitCode& exit) {
-    return exit.code;
-  }
-  return 0;
+  return impart::testing::run_data_command(argc, argv, impart::cli::add_data_fetch);
 }
