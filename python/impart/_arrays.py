@@ -45,14 +45,14 @@ def as_ids(value: Any) -> np.ndarray:
     return as_integers(array, "ids", ndim=1)
 
 
-def as_integers(value: Any, name: str, ndim: int) -> np.ndarray:
+def as_integers(value: Any, name: str, ndim: Optional[int] = None) -> np.ndarray:
     """Whole numbers as int64."""
     array = as_numpy(value)
     if array.dtype.kind not in "iu":
         raise DataError(f"{name} are {array.dtype}; they must be integers")
-    if array.ndim != ndim:
-        raise DataError(f"{name} have shape {array.shape}; they must have {ndim} "
-                        f"dimension{'s' if ndim > 1 else ''}")
+    if ndim is not None and array.ndim != ndim:
+        raise DataError(f"{name} have shape {array.shape}; they must have {ndim} dimension"
+                        f"{'s' if ndim > 1 else ''}")
     if array.dtype == np.uint64 and array.size and array.max() > np.iinfo(np.int64).max:
         raise DataError(f"{name} hold {array.max()}, which is out of range")
     return np.ascontiguousarray(array, np.int64)

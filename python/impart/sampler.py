@@ -129,7 +129,7 @@ class ImportanceSampler(_Sampler):
         if self.tracker.num_examples != spec.examples:
             raise ConfigError(f"the tracker is for {self.tracker.num_examples} examples, the "
                               f"sampler for {spec.examples}")
-        needed = [spec.notion] if spec.notion else []
+        needed = [spec.notion] if spec.uses_notion else []
         if spec.exchange_source == "training-loss":
             needed.append(LAGGING_LOSS)
         for name in needed:
@@ -331,7 +331,7 @@ def _with_notion(spec: PlacementSpec, tracker: Optional[Tracker]) -> PlacementSp
 
 def _make_tracker(spec: PlacementSpec) -> Optional[Tracker]:
     """The tracker that the decisions need; None if they need none."""
-    notions = [spec.notion] if spec.uses_importance or spec.exchange_source == "notion" else []
+    notions = [spec.notion] if spec.uses_notion else []
     if spec.exchange_source == "training-loss" and LAGGING_LOSS not in notions:
         notions.append(LAGGING_LOSS)
     if not notions:

@@ -180,8 +180,7 @@ class Tracker:
         rows = as_ids(ids)
         losses = None if loss is None else as_floats(loss, "loss")
         scores = None if logits is None else as_floats(logits, "logits")
-        classes = None if targets is None else as_integers(
-            targets, "targets", ndim=1 if scores is None else scores.ndim - 1)
+        classes = None if targets is None else as_integers(targets, "targets")
         inputs = None
         if features is not None and "gradient_bound" in self._signals:
             inputs = as_floats(features, "features")
