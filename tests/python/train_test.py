@@ -66,11 +66,6 @@ def read_tensor(path, name):
     return np.frombuffer(data[8 + length + first:8 + length + last], np.int64)
 
 
-def labels_of(run):
-    """The classes, from the command's own record: blocks of classes are not needed elsewhere."""
-    return np.load(run / "labels.npy")
-
-
 @unittest.skipIf(IMPART is None, "needs the command impart")
 class TrainTest(unittest.TestCase):
     def setUp(self):
@@ -80,10 +75,9 @@ class TrainTest(unittest.TestCase):
 
     def labels(self):
         """Of the built-in images, as `impart data pack` writes them."""
-        subprocess.run([IMPART, "data", "pack", "packed", "data.name=shapes",
-                        f"data.train_examples={EXAMPLES}", "data.test_examples=20"],
-                       cwd=self.folder, check=True, capture_output=True)
-        return np.load(self.folder / "packed" / "train" / "labels.npy")
+        subprocess.run([IMPART, "data", "pack", "shapes", "packed"], cwd=self.folder, check=True,
+                       capture_output=True)
+        return np.load(self.folder / "packed" / "train" / "labels.npy")[:EXAMPLES]
 
     def make(self, case):
         config = {**BASE, **case}
