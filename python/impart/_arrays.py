@@ -102,3 +102,13 @@ def as_count(value: Any, name: str, least: int = 0, most: int = 2**32 - 1) -> in
 def as_seed(value: Any) -> int:
     """A seed: 64 bits."""
     return as_count(value, "seed", most=2**64 - 1)
+
+
+def to_bytes(array: Optional[np.ndarray]) -> Optional[bytes]:
+    """For states: None for nothing, since torch.load takes no empty bytes (weights_only)."""
+    return array.tobytes() if array is not None and array.size else None
+
+
+def from_bytes(saved: Optional[bytes], dtype: Any) -> np.ndarray:
+    """The array again."""
+    return np.frombuffer(saved or b"", dtype)

@@ -9,7 +9,7 @@ from typing import Any, Callable, Dict, Iterator, List, Optional, Tuple, Union
 import numpy as np
 
 from impart import named
-from impart._arrays import as_count
+from impart._arrays import as_count, from_bytes, to_bytes
 from impart._core import ConfigError, DataError
 from impart._distributed import rank_and_size
 from impart.partitioning import Partition
@@ -275,8 +275,8 @@ class ImportanceSampler(_Sampler):
         dealt_by = self._placement.dealt_by
         return {"format": 1, "spec": self._placement.spec.describe(), "uneven": self.uneven,
                 "world_size": self.world_size, "epoch": self.epoch, "consumed": int(consumed),
-                "batch": self._batch, "owners": self.partition.owners.tobytes(),
-                "dealt_by": None if dealt_by is None else dealt_by.tobytes(),
+                "batch": self._batch, "owners": to_bytes(self.partition.owners),
+                "dealt_by": to_bytes(dealt_by),
                 "tracker": None if self.tracker is None else self.tracker.state_dict()}
 
     def load_state_dict(self, state: Dict[str, Any]) -> None:
@@ -304,12 +304,12 @@ class ImportanceSampler(_Sampler):
         if self._batch != state["batch"] and workers > self.world_size:
             raise ConfigError(f"the state was saved with batches of {state['batch']} per worker, "
                               f"and now they are of {self._batch}")
-        owners = Partition(np.frombuffer(state["owners"], np.uint32), workers)
+        owners = Partition(from_bytes(state["owners"], np.uint32), workers)
         if self.tracker is not None:
             self.tracker.load_state_dict(state["tracker"])
         self._placement.partition, self._placement.epoch = owners, int(state["epoch"])
         self._placement.dealt_by = (None if state["dealt_by"] is None
-                                    else np.frombuffer(state["dealt_by"], np.float32))
+                                    else from_bytes(state["dealt_by"], np.float32))
         self._begin_epoch()
         length = int(self._epoch_visits()[0].size)
         self._start = self._consumed = min(int(state["consumed"]), length)
