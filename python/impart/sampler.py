@@ -110,6 +110,7 @@ class ImportanceSampler(_Sampler):
             self.tracker._listener = weakref.ref(self)  # what is observed has been consumed
         self._group = group
         self._batch = 1
+        self._set_epoch = -1  # as it was set; the same on all ranks, whatever each has asked for
         self._start = 0  # examples of the epoch that came before the state was saved
         self._consumed = 0
         self._counted = self.tracker is not None
@@ -176,13 +177,14 @@ class ImportanceSampler(_Sampler):
         if epoch < self.epoch:
             raise ConfigError(f"epoch {epoch} after epoch {self.epoch}: partitions follow from "
                               "those before; make a new sampler, or load_state_dict")
-        if epoch == self.epoch:
+        if epoch == self._set_epoch:
             if self._drawn:
                 self._begin_epoch()
             return
         if self.tracker is not None and synchronise:
             self._synchronise(epoch)
         self._placement.prepare(epoch, self.tracker, losses)
+        self._set_epoch = epoch
         self._begin_epoch()
         if self.tracker is not None:
             self.tracker.start_epoch(epoch)
@@ -200,8 +202,8 @@ class ImportanceSampler(_Sampler):
     def _fingerprint(self) -> int:
         """A number that is the same on ranks that agree."""
         spec = repr(sorted(self._placement.spec.describe().items()))
-        value = zlib.crc32(f"{spec} {self.uneven} {self.epoch}".encode())
-        if self._placement.partition is not None:
+        value = zlib.crc32(f"{spec} {self.uneven} {self._set_epoch}".encode())
+        if self._set_epoch >= 0 and self._placement.partition is not None:
             value = zlib.crc32(self._placement.partition.owners, value)
         return value
 
@@ -307,7 +309,8 @@ class ImportanceSampler(_Sampler):
         owners = Partition(from_bytes(state["owners"], np.uint32), workers)
         if self.tracker is not None:
             self.tracker.load_state_dict(state["tracker"])
-        self._placement.partition, self._placement.epoch = owners, int(state["epoch"])
+        self._set_epoch = self._placement.epoch = int(state["epoch"])
+        self._placement.partition = owners
         self._placement.dealt_by = (None if state["dealt_by"] is None
                                     else from_bytes(state["dealt_by"], np.float32))
         self._begin_epoch()

@@ -433,16 +433,16 @@ class Tracker:
             self._buffer.clear()
             self._device = DeviceVisits()
             self._epoch, self._visits = int(state["epoch"]), int(state["visits"])
-            self._waiting = [
-                Segment(int(s["epoch"]), from_bytes(s["ids"], np.uint64),
-                        from_bytes(s["values"], np.float32))
-                for s in state["waiting"]]
-            self._waiting = [s._replace(values=s.values.reshape(len(self._signals), s.ids.size))
-                             for s in self._waiting]
+            self._waiting = [self._segment_of(saved) for saved in state["waiting"]]
             self._previous = {k: from_bytes(v, np.float32) for k, v in state["previous"].items()}
             seen = from_bytes(state["seen"], np.uint8)
             self._seen = (np.unpackbits(seen, count=self.num_examples).astype(bool)
                           if seen.size else None)
+
+    def _segment_of(self, saved: Dict[str, Any]) -> Segment:
+        ids = from_bytes(saved["ids"], np.uint64)
+        values = from_bytes(saved["values"], np.float32)
+        return Segment(int(saved["epoch"]), ids, values.reshape(len(self._signals), ids.size))
 
     def __repr__(self) -> str:
         return f"Tracker(num_examples={self.num_examples}, notions={self.notions})"

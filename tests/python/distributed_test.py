@@ -91,6 +91,15 @@ def disagree(rank, folder):
     return "nothing"
 
 
+def ask_for_the_length(rank, folder):
+    """What one rank asks for must not change who waits for whom."""
+    _, sampler = make_sampler()
+    if rank == 0:
+        len(sampler)
+    sampler.set_epoch(0)
+    return len(sampler)
+
+
 def wait_for_others(rank, folder):
     """What a rank knows before it synchronises, and who may not close a window."""
     tracker = impart.Tracker(4, ["loss-average"])
@@ -116,6 +125,7 @@ JOBS = {
     "resumed": lambda *args: train_twice(*args, loader_workers=0),
     "resumed with workers": lambda *args: train_twice(*args, loader_workers=2),
     "disagree": disagree,
+    "length": ask_for_the_length,
     "wait": wait_for_others,
 }
 
@@ -182,6 +192,9 @@ class DistributedTest(unittest.TestCase):
     def test_ranks_that_disagree_are_told(self):
         for said in self.results["disagree"]:
             self.assertIn("the ranks disagree", said)
+
+    def test_one_rank_may_ask_for_its_length_first(self):
+        self.assertEqual(self.results["length"], [31, 31])
 
     def test_what_a_rank_knows(self):
         results = self.results["wait"]

@@ -6,6 +6,8 @@
 
 import collections
 import io
+import subprocess
+import sys
 import unittest
 
 import numpy as np
@@ -392,6 +394,26 @@ class WrongUseTest(unittest.TestCase):
             impart.ImportanceSampler(N, ignore=3, warmup=2)
         with self.assertRaises(TypeError):
             impart.ImportanceSampler(None)
+
+
+class WithoutTorchTest(unittest.TestCase):
+    def test_everything_but_the_loader_works(self):
+        program = """if True:
+            import sys
+            sys.modules["torch"] = None  # importing it fails
+            import numpy as np
+            import impart
+            sampler = impart.ImportanceSampler(10, warmup=1, interval=1)
+            for epoch in range(3):
+                sampler.set_epoch(epoch)
+                ids = list(sampler)
+                assert sorted(ids) == list(range(10))
+                sampler.tracker.observe(ids, logits=np.eye(10), targets=np.arange(10))
+            sampler.load_state_dict(sampler.state_dict())
+            assert sampler.next_epoch == 3
+            """
+        done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True)
+        self.assertEqual(done.returncode, 0, done.stderr)
 
 
 class IndexedDatasetTest(unittest.TestCase):
