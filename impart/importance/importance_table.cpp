@@ -44,6 +44,14 @@ Summary summarise(std::span<const float> values) {
   return {static_cast<float>(sum / static_cast<double>(count)), largest};
 }
 
+/// Examples of which nothing is known (NaN) get the mean of the others.
+std::vector<float> fill_unknown(std::vector<float> values) {
+  const float mean = summarise(values).mean;
+  std::replace_if(
+      values.begin(), values.end(), [](float value) { return std::isnan(value); }, mean);
+  return values;
+}
+
 }  // namespace
 
 ImportanceTable::ImportanceTable(TableSpec spec) : spec_(std::move(spec)) {
@@ -170,11 +178,13 @@ std::size_t ImportanceTable::position_of(std::string_view notion) const {
 }
 
 std::vector<float> ImportanceTable::importance(std::string_view notion) const {
-  std::vector<float> values = known_importance(position_of(notion));
-  const float mean = summarise(values).mean;
-  std::replace_if(
-      values.begin(), values.end(), [](float value) { return std::isnan(value); }, mean);
-  return values;
+  return fill_unknown(known_importance(position_of(notion)));
+}
+
+std::vector<float> ImportanceTable::close_window(std::string_view notion) {
+  const std::size_t position = position_of(notion);
+  close_window();
+  return fill_unknown(previous_[position]);
 }
 
 void ImportanceTable::close_window() {

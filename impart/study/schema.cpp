@@ -175,6 +175,13 @@ void add_workers(Schema& schema) {
               "exact: the same bits for every number of processes");
   workers.key("micro_batch", &WorkersConfig::micro_batch, whole(0u),
               "most examples in one forward pass; 0: chosen by the run");
+  using Transport = WorkersConfig::Transport;
+  workers.key("transport", &WorkersConfig::transport,
+              choice<Transport>("transport", {{"auto", Transport::kAuto},
+                                              {"mpi", Transport::kMpi},
+                                              {"nccl", Transport::kNccl}}),
+              "what sums gradients of GPUs; auto: NCCL where every process has its own, else MPI",
+              kSameResult);
 }
 
 void add_optimizer(Schema& schema) {
@@ -212,6 +219,9 @@ void add_optimizer(Schema& schema) {
                 "last learning rate as a share of lr (schedules cosine, linear)");
   optimizer.key("clip_norm", &Config::clip_norm, number({}),
                 "largest norm of a step's gradient; 0: no limit");
+  optimizer.key("label_smoothing", &Config::label_smoothing,
+                number({.most = 1, .without_most = true}),
+                "share of every target that training spreads over all classes");
 }
 
 void add_placement(Schema& schema) {

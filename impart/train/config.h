@@ -89,6 +89,11 @@ struct WorkersConfig {
     kFast,
     kExact,  ///< the sum has the same bits for every number of processes
   };
+  enum class Transport {
+    kAuto,  ///< NCCL where every process has a GPU of its own, else MPI
+    kMpi,
+    kNccl,
+  };
   std::uint32_t count = 4;
   std::uint32_t batch = 256;  ///< examples per worker and step
   SyncRule sync = {};
@@ -98,6 +103,7 @@ struct WorkersConfig {
   ShuffleKind shuffle = ShuffleKind::kPerWorker;
   Reduce reduce = Reduce::kFast;
   std::uint32_t micro_batch = 0;  ///< most examples in one forward pass; 0: chosen by the run
+  Transport transport = Transport::kAuto;  ///< what sums gradients of GPUs over the processes
   bool operator==(const WorkersConfig&) const = default;
 };
 
@@ -122,7 +128,8 @@ struct OptimizerConfig {
   std::uint32_t step_epochs = 30;
   double step_factor = 0.1;
   double final_lr_factor = 0;
-  double clip_norm = 0;  ///< largest norm of a step's gradient; 0: no limit
+  double clip_norm = 0;        ///< largest norm of a step's gradient; 0: no limit
+  double label_smoothing = 0;  ///< share of every target that is spread over all classes
   bool operator==(const OptimizerConfig&) const = default;
 };
 

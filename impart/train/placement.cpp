@@ -78,8 +78,7 @@ PlacementChange Placement::deal_randomly(std::uint32_t epoch) {
 PlacementChange Placement::deal_by_heuristic(std::uint32_t epoch) {
   const HeuristicEntry& heuristic =
       find_entry(kHeuristics, "heuristic", config_.partition.heuristic);
-  std::vector<float> importance = table_.importance(config_.importance.notion);
-  table_.close_window();
+  std::vector<float> importance = table_.close_window(config_.importance.notion);
   Partition next = heuristic.function(
       importance, {.workers = config_.workers.count,
                    .seed = config_.seed,
