@@ -128,7 +128,7 @@ TEST_F(DeviceKernels, MeasureTheTokensOfTheDefinition) {
       for (std::int64_t i = 0; i < 21; ++i) targets.view(-1)[i] = i * 7919 % vocabulary;
       targets[1].narrow(0, 4, 3).fill_(kNoTarget);
       const auto weights = random_tensor({3}, 3);
-      const auto leaf = logits.to(torch::kFloat).requires_grad_(true);
+      const auto leaf = logits.to(torch::kFloat).clone().requires_grad_(true);
       const auto here = measure_losses(leaf, targets);
       (here.examples * weights).sum().backward();
       const auto expected = set.compute({leaf, features}, targets, here);
