@@ -4,6 +4,7 @@
 
 #include <torch/torch.h>
 
+#include "impart/core/error.h"
 #include "impart/importance/visits.h"
 #include "impart/models/losses.h"
 
@@ -87,6 +88,9 @@ torch::Tensor SignalSet::compute_blocks(const Classifier::Output& output,
 
 torch::Tensor SignalSet::compute(const Classifier::Output& output, const torch::Tensor& targets,
                                  const torch::Tensor& losses) const {
+  if (!output.features.defined()) {
+    throw ConfigError("the model gives no features: what goes into its last linear layer");
+  }
   const torch::NoGradGuard no_grad;
   const Classifier::Output values{output.logits.detach(), output.features.detach()};
   auto signals =

@@ -134,8 +134,11 @@ RunOutcome run_training(const RunSpec& spec, Communicator& communicator,
   check_supported(spec.config);
   set_threads(spec.config, communicator);
   set_precision(spec.config);
-  LoadedData data = load_run_data(spec.config);
-  check_model(spec.config, data);
+  check_rows(spec.own);
+  LoadedData data =
+      spec.own_data ? take_own_data(spec.own_data(), spec.config) : load_run_data(spec.config);
+  check_enough(data, spec.config);
+  if (!spec.own_model) check_model(spec.config, data);
   const bool is_writer = communicator.rank() == 0;
   if (is_writer) prepare_folder(spec);
   if (is_writer) keep_tokenizer(data, spec.config.output);
