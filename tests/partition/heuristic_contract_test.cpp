@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include "impart/core/error.h"
+#include "impart/core/random.h"
 #include "impart/partition/contract.h"
 #include "impart/partition/heuristics.h"
 #include "impart/partition/ranking.h"

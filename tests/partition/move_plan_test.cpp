@@ -7,6 +7,7 @@
 #include <gtest/gtest.h>
 
 #include "impart/core/error.h"
+#include "impart/core/random.h"
 #include "impart/partition/contract.h"
 
 namespace impart {

@@ -6,6 +6,7 @@
 
 #include <gtest/gtest.h>
 
+#include "impart/core/random.h"
 #include "impart/partition/contract.h"
 #include "impart/partition/heuristics.h"
 #include "impart/partition/move_plan.h"
