@@ -31,7 +31,9 @@ void check_parameter(const std::string& name, const torch::Tensor& parameter) {
   if (!parameter.requires_grad()) refuse("needs no gradient; register it as a buffer");
 }
 
-void check_model(Classifier& model) {
+}  // namespace
+
+void check_own_model(Classifier& model) {
   std::set<const void*> seen;
   visit_modules(model, [&](const std::string& name, torch::nn::Module& module) {
     check_module(name, module);
@@ -45,10 +47,7 @@ void check_model(Classifier& model) {
   if (seen.empty()) throw ConfigError("own model: it has no parameters to train");
 }
 
-}  // namespace
-
 void prepare_own_model(Classifier& model, torch::Device device, Communicator& communicator) {
-  check_model(model);
   const torch::NoGradGuard no_grad;
   for (NamedTensor& state : state_of(model)) {
     torch::Tensor host = state.tensor.to(torch::kCPU).contiguous();

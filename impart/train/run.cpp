@@ -13,6 +13,7 @@
 #include "impart/core/file.h"
 #include "impart/data/tokenizer.h"
 #include "impart/train/checkpoint.h"
+#include "impart/train/own_model.h"
 #include "impart/train/run_model.h"
 #include "impart/train/trainer.h"
 
@@ -138,7 +139,11 @@ RunOutcome run_training(const RunSpec& spec, Communicator& communicator,
   LoadedData data =
       spec.own_data ? take_own_data(spec.own_data(), spec.config) : load_run_data(spec.config);
   check_enough(data, spec.config);
-  if (!spec.own_model) check_model(spec.config, data);
+  if (spec.own_model) {
+    check_own_model(*spec.own_model);
+  } else {
+    check_model(spec.config, data);
+  }
   const bool is_writer = communicator.rank() == 0;
   if (is_writer) prepare_folder(spec);
   if (is_writer) keep_tokenizer(data, spec.config.output);

@@ -45,11 +45,11 @@ struct RunObserver {
 };
 
 struct RunSpec {
-  RunConfig config;         ///< valid; `output` is the run directory
-  std::string config_text;  ///< the config as it goes into config.yaml: to_yaml(config)
-  std::string config_hash;  ///< a resumed run must have the same: config_hash(config)
-  bool overwrite = false;   ///< delete a run that is in the output already
-  bool resume = false;      ///< go on from the newest whole checkpoint, or from the start
+  RunConfig config;              ///< valid; `output` is the run directory
+  std::string config_text = {};  ///< the config as it goes into config.yaml: to_yaml(config)
+  std::string config_hash = {};  ///< a resumed run must have the same: config_hash(config)
+  bool overwrite = false;        ///< delete a run that is in the output already
+  bool resume = false;           ///< go on from the newest whole checkpoint, or from the start
   /// Asked after every step; true: checkpoint and stop.
   std::function<bool()> stop_requested = {};
 

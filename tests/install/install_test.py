@@ -107,9 +107,9 @@ class Examples(Installation):
         example = self.build_example("your_own_heuristic")
         folder = SCRATCH / "heuristic_runs"
         folder.mkdir()
-        said = self.succeed(run(example, "epochs=3", cwd=folder))
+        said = self.succeed(run(example, "model.name=mlp", "data.train_examples=500", cwd=folder))
         self.assertIn("the heuristic keeps the contract", said)
-        self.assertIn("epoch 3: test accuracy", said)
+        self.assertIn("epoch 6: test accuracy", said)
         self.assertIn("partition: heuristic", said)
         recorded = (folder / "runs" / "double-stripes-1" / "config.yaml").read_text()
         self.assertIn("heuristic: double-stripes", recorded)

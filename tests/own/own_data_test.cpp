@@ -42,7 +42,7 @@ TEST(OwnData, OfTensorsMustHaveTargetsThatAreClasses) {
             "own data, training set: example 4 has target -1, but there are 3 classes");
   data.train.targets = data.train.targets.to(torch::kFloat32);
   EXPECT_EQ(complaint(data), "own data, training set: targets are Float; expected int64");
-  data.train.targets = {};
+  data.train.targets = torch::Tensor();
   EXPECT_EQ(complaint(data), "own data, training set: a tensor is undefined");
 }
 

@@ -34,8 +34,7 @@ class Model : public Classifier {
 
 std::string complaint(const std::function<void(Model&)>& add) {
   Model model(add);
-  const auto communicator = make_single_communicator();
-  return message_of<ConfigError>([&] { prepare_own_model(model, torch::kCPU, *communicator); });
+  return message_of<ConfigError>([&] { check_own_model(model); });
 }
 
 TEST(OwnModel, OfTorchsLayersIsFine) {
@@ -58,6 +57,17 @@ TEST(OwnModel, MustHaveParametersThatCanBeTrained) {
             "own model: parameter 'scale' is not of type float");
   EXPECT_EQ(complaint([](Model& model) { model.register_parameter("again", model.fc()->bias); }),
             "own model: parameter 'fc.bias' is registered twice");
+}
+
+TEST(OwnModel, ThatIsRefusedLeavesAnEarlierRunAsItWas) {
+  const TemporaryFolder folder;
+  run_alone({.config = tiny_config(folder)});
+  const std::string summary = read_text(folder / "run/summary.json");
+  const auto model = std::make_shared<Model>(
+      [](Model& model) { model.register_module("norm", torch::nn::BatchNorm1d(4)); });
+  EXPECT_THROW(run_alone({.config = tiny_config(folder), .overwrite = true, .own_model = model}),
+               ConfigError);
+  EXPECT_EQ(read_text(folder / "run/summary.json"), summary);
 }
 
 TEST(OwnModel, ThatGivesNoFeaturesEndsTheRunWithAReason) {

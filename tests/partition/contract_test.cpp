@@ -40,7 +40,7 @@ TEST(Contract, FindsPartsOfDifferentSizes) {
   });
   ASSERT_EQ(found.size(), 2u);
   EXPECT_TRUE(found[0].starts_with("cover: case ")) << found[0];
-  EXPECT_NE(found[0].find("parts of 0 to 2 examples"), std::string::npos) << found[0];
+  EXPECT_NE(found[0].find(": parts of "), std::string::npos) << found[0];
   EXPECT_TRUE(found[1].starts_with("cover (sticky): case ")) << found[1];
 }
 

@@ -47,12 +47,13 @@ const OwnRows kOwn{.heuristics = {{{"double-stripes", "two neighbours of the ran
 /// A small run on the built-in pictures, changed by what the user typed.
 RunConfig make_config(int argc, char** argv) {
   std::vector<std::string> settings = {
-      "name=double-stripes",    "epochs=4",
-      "data.name=shapes",       "data.train_examples=2000",
-      "data.test_examples=500", "model.name=small-cnn",
-      "workers.batch=32",       "optimizer.lr=0.05",
-      "importance.ignore=0",    "partition.heuristic=double-stripes",
-      "partition.warmup=2",     "partition.interval=1"};
+      "name=double-stripes",       "epochs=6",
+      "data.name=shapes",          "data.train_examples=2000",
+      "data.test_examples=500",    "data.augment=none",
+      "model.name=small-cnn",      "workers.batch=16",
+      "optimizer.lr=0.2",          "optimizer.schedule=cosine",
+      "optimizer.warmup_epochs=1", "partition.heuristic=double-stripes",
+      "partition.warmup=3",        "partition.interval=1"};
   settings.insert(settings.end(), argv + 1, argv + argc);
   return load_config(std::nullopt, settings, {.own = kOwn});
 }
