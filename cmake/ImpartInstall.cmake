@@ -50,8 +50,8 @@ function(impart_install_package)
     list(APPEND parts train)
     impart_install_headers(comm cuda data models report store study train)
     install(EXPORT impartTrainTargets NAMESPACE impart:: DESTINATION ${IMPART_PACKAGE_DIR})
-    install(FILES ${PROJECT_SOURCE_DIR}/cmake/FindISAL.cmake
-      ${PROJECT_SOURCE_DIR}/cmake/ImpartTorchTarget.cmake DESTINATION ${IMPART_PACKAGE_DIR})
+    install(FILES ${PROJECT_SOURCE_DIR}/cmake/ImpartTorchTarget.cmake
+      DESTINATION ${IMPART_PACKAGE_DIR})
   endif()
   set(IMPART_PARTS "${parts}")
   set(IMPART_HAS_MPI OFF)
@@ -63,7 +63,8 @@ function(impart_install_package)
   write_basic_package_version_file(${PROJECT_BINARY_DIR}/impartConfigVersion.cmake
     COMPATIBILITY SameMinorVersion)
   install(FILES ${PROJECT_BINARY_DIR}/impartConfig.cmake
-    ${PROJECT_BINARY_DIR}/impartConfigVersion.cmake ${PROJECT_SOURCE_DIR}/cmake/FindXXHash.cmake
-    DESTINATION ${IMPART_PACKAGE_DIR})
+    ${PROJECT_BINARY_DIR}/impartConfigVersion.cmake DESTINATION ${IMPART_PACKAGE_DIR})
+  install(DIRECTORY ${PROJECT_SOURCE_DIR}/cmake/ DESTINATION ${IMPART_PACKAGE_DIR}
+    FILES_MATCHING PATTERN "Find*.cmake")
   install(DIRECTORY ${PROJECT_SOURCE_DIR}/presets DESTINATION ${CMAKE_INSTALL_DATADIR}/impart)
 endfunction()

@@ -64,7 +64,7 @@ TEST(OwnModel, ThatIsRefusedLeavesAnEarlierRunAsItWas) {
   run_alone({.config = tiny_config(folder)});
   const std::string summary = read_text(folder / "run/summary.json");
   const auto model = std::make_shared<Model>(
-      [](Model& model) { model.register_module("norm", torch::nn::BatchNorm1d(4)); });
+      [](Model& made) { made.register_module("norm", torch::nn::BatchNorm1d(4)); });
   EXPECT_THROW(run_alone({.config = tiny_config(folder), .overwrite = true, .own_model = model}),
                ConfigError);
   EXPECT_EQ(read_text(folder / "run/summary.json"), summary);
