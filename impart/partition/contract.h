@@ -49,7 +49,7 @@ inline constexpr Entry<PromiseCheck> kHeuristicPromises[] = {
 static_assert(names_are_unique(kHeuristicPromises));
 
 /// Runs all checks, sticky and not, and gives one line for each that found something; none: the
-/// heuristic keeps its promises. What the heuristic throws is found, too. Some 20 000 calls: 0.1 s
+/// heuristic keeps its promises. What the heuristic throws is found, too. 8 406 calls: 0.15 s
 /// for stripes.
 std::vector<std::string> find_breaches(const std::function<Heuristic>& heuristic);
 
