@@ -4,6 +4,7 @@
 
 #include <torch/torch.h>
 
+#include "impart/core/error.h"
 #include "impart/importance/visits.h"
 #include "impart/models/losses.h"
 
@@ -109,6 +110,9 @@ torch::Tensor SignalSet::arrange(const TokenMeasures& tokens, const Classifier::
 
 torch::Tensor SignalSet::compute(const Classifier::Output& output, const torch::Tensor& targets,
                                  const MeasuredLosses& losses) const {
+  if (!output.features.defined()) {
+    throw ConfigError("the model gives no features: what goes into its last linear layer");
+  }
   const torch::NoGradGuard no_grad;
   const Classifier::Output values{output.logits.detach(), output.features.detach()};
   auto signals = losses.tokens.losses.defined() ? arrange(losses.tokens, values, targets)

@@ -7,6 +7,7 @@
 #include "impart/importance/importance_table.h"
 #include "impart/partition/epoch_order.h"
 #include "impart/partition/schedule.h"
+#include "impart/train/own_rows.h"
 
 namespace impart {
 
@@ -134,7 +135,7 @@ struct OptimizerConfig {
 };
 
 struct ImportanceConfig {
-  std::string notion = "loss-variance";  ///< row of kNotions: what the heuristic ranks by
+  std::string notion = "loss-variance";  ///< row of kNotions, or own: what the heuristic ranks by
   std::uint32_t ignore = 1;              ///< first epochs whose signals do not count
   WindowKind window = WindowKind::kInterval;
   bool history = false;                  ///< record every loss of every epoch
@@ -145,7 +146,7 @@ struct ImportanceConfig {
 };
 
 struct PartitionConfig {
-  std::string heuristic = "stripes";  ///< row of kHeuristics
+  std::string heuristic = "stripes";  ///< row of kHeuristics, or own
   std::uint32_t warmup = 3;           ///< epochs at the start, each with a new random partition
   std::uint32_t interval = 3;         ///< epochs between two repartitionings; 0: never again
   bool sticky = false;                ///< move as few examples as the heuristic allows
@@ -157,7 +158,7 @@ struct PartitionConfig {
 inline constexpr const char* kNoExchange = "none";
 
 struct ExchangeConfig {
-  std::string strategy = kNoExchange;  ///< row of kExchanges, or kNoExchange
+  std::string strategy = kNoExchange;  ///< row of kExchanges, own, or kNoExchange
   double fraction = 0.1;               ///< which share of its part a worker gives away
   /// Visit examples that have just moved after those that stayed, so that the first steps of the
   /// epoch need not wait for them. Also after a repartitioning.
@@ -219,6 +220,6 @@ struct RunConfig {
 };
 
 /// What make_schedule needs to know of a run. ConfigError if its heuristic or notion is unknown.
-ScheduleSpec schedule_spec(const RunConfig& config);
+ScheduleSpec schedule_spec(const RunConfig& config, const OwnRows& own = {});
 
 }  // namespace impart

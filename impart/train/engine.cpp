@@ -54,7 +54,7 @@ Engine::Engine(EngineSpec spec, Communicator& communicator)
     : spec_(std::move(spec)),
       communicator_(communicator),
       hosted_(hosted_workers(spec_.config.workers.count, communicator.rank(), communicator.size())),
-      signal_set_(notions_of(spec_.config)),
+      signal_set_(notions_of(spec_.config, spec_.own)),
       layout_(std::make_shared<WorkerLayout>()),
       dropout_(std::make_shared<DropoutPlan>()),
       parameters_(*spec_.model),

@@ -32,6 +32,7 @@ struct EngineSpec {
   RunConfig config;
   std::shared_ptr<Classifier> model;  ///< initialised, on its device
   Feed* feed = nullptr;               ///< training data; must outlive the engine
+  OwnRows own = {};                   ///< that the config may name
   bool collect_signals = true;        ///< false only to measure what collecting costs
 };
 

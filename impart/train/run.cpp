@@ -15,6 +15,7 @@
 #include "impart/cuda/torch_stream.h"
 #include "impart/data/tokenizer.h"
 #include "impart/train/checkpoint.h"
+#include "impart/train/own_model.h"
 #include "impart/train/run_model.h"
 #include "impart/train/trainer.h"
 
@@ -156,8 +157,15 @@ RunOutcome run_training(const RunSpec& spec, Communicator& communicator,
   check_supported(spec.config);
   set_threads(spec.config, communicator);
   set_precision(spec.config);
-  LoadedData data = load_run_data(spec.config);
-  check_model(spec.config, data);
+  check_rows(spec.own);
+  LoadedData data =
+      spec.own_data ? take_own_data(spec.own_data(), spec.config) : load_run_data(spec.config);
+  check_enough(data, spec.config);
+  if (spec.own_model) {
+    check_own_model(*spec.own_model);
+  } else {
+    check_model(spec.config, data);
+  }
   const bool is_writer = communicator.rank() == 0;
   if (is_writer) prepare_folder(spec);
   if (is_writer) keep_tokenizer(data, spec.config.output);
