@@ -58,6 +58,10 @@ function(impart_install_package)
   if(TARGET MPI::MPI_CXX)
     set(IMPART_HAS_MPI ON)
   endif()
+  set(IMPART_HAS_NCCL OFF)
+  if(TARGET NCCL::nccl)
+    set(IMPART_HAS_NCCL ON)
+  endif()
   configure_package_config_file(${PROJECT_SOURCE_DIR}/cmake/impartConfig.cmake.in
     ${PROJECT_BINARY_DIR}/impartConfig.cmake INSTALL_DESTINATION ${IMPART_PACKAGE_DIR})
   write_basic_package_version_file(${PROJECT_BINARY_DIR}/impartConfigVersion.cmake
