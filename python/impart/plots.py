@@ -96,7 +96,8 @@ def plot_data_map(source: Union[Tracker, Run, pd.DataFrame], ax: Optional[Axes] 
     axes.set(xlabel="variability (standard deviation of the true class's probability)",
              ylabel="confidence (its mean)", ylim=(-0.02, 1.02))
     axes.set_xlim(left=-0.005)
-    _add_note(axes, _shown_of(len(shown), len(table)))
+    once = len(shown) > 0 and float(shown["variability"].max()) == 0
+    _add_note(axes, _shown_of(len(shown), len(table)) + (", one visit each" if once else ""))
     return axes
 
 
