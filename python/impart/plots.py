@@ -82,7 +82,7 @@ def plot_data_map(source: Union[Tracker, Run, pd.DataFrame], ax: Optional[Axes] 
     axes = _new_axes(ax)
     finite = table[np.isfinite(table["confidence"]) & np.isfinite(table["variability"])]
     shown = finite.iloc[_evenly_spaced(len(finite), max_points)]
-    size = float(np.clip(3000 / max(len(shown), 1), 2, 24))
+    size = float(np.clip(8000 / max(len(shown), 1), 2, 30))
     colour: dict[str, Any] = {"color": COLOURS[0]}
     if "correctness" in shown.columns:
         colour = {"c": shown["correctness"], "cmap": _steps_of_cividis(), "vmin": 0, "vmax": 1}
