@@ -12,7 +12,7 @@ set(IMPART_MPI_ENVIRONMENT OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFI
   OMPI_MCA_rmaps_base_oversubscribe=1)
 
 impart_test(comm_test
-  SOURCES comm/exact_sum_test.cpp comm/hosted_workers_test.cpp comm/launcher_test.cpp
+  SOURCES comm/exact_sum_test.cpp comm/launcher_test.cpp
     comm/single_test.cpp
   LIBRARIES impart::comm)
 add_executable(comm_process_test comm/comm_process_test.cpp)
@@ -49,7 +49,7 @@ target_compile_definitions(run_test PRIVATE IMPART_SOURCE_DIR="${PROJECT_SOURCE_
 impart_torch_test(train_test
   SOURCES train/batch_signals_test.cpp train/checkpoint_test.cpp train/engine_state_test.cpp train/engine_test.cpp
     train/evaluation_test.cpp train/language_engine_test.cpp train/learning_rate_test.cpp train/optimizer_test.cpp
-    train/placement_test.cpp train/step_plan_test.cpp train/token_feed_test.cpp
+    train/placement_test.cpp train/token_feed_test.cpp
   LIBRARIES impart::train)
 
 # Whole runs, as a user starts them.

@@ -109,6 +109,7 @@ Columns make_columns(StateSet needs, std::uint64_t examples) {
 ExampleStatistics statistics_of(const Columns& c, std::uint64_t i) {
   ExampleStatistics s;
   s.visits = at(c.visits, i);
+  s.non_finite = at(c.non_finite, i);
   const double visits = std::max<std::uint32_t>(s.visits, 1);
   s.loss_mean = at(c.loss_mean, i);
   s.loss_m2 = at(c.loss_m2, i);

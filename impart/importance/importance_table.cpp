@@ -12,6 +12,7 @@
 #include "impart/core/file.h"
 #include "impart/core/npy.h"
 #include "impart/core/random.h"
+#include "impart/importance/known_importance.h"
 #include "impart/importance/visits.h"
 
 namespace impart {
@@ -25,29 +26,13 @@ bool uses_signals(const NotionEntry& notion) {
   });
 }
 
-/// The mean and the largest of the values that are not NaN; 0 if there are none.
-struct Summary {
-  float mean = 0;
-  float largest = 0;
-};
-Summary summarise(std::span<const float> values) {
-  double sum = 0;
-  std::uint64_t count = 0;
-  float largest = -std::numeric_limits<float>::infinity();
-  for (const float value : values) {
-    if (std::isnan(value)) continue;
-    sum += double{value};
-    largest = std::max(largest, value);
-    ++count;
-  }
-  if (count == 0) return {};
-  return {static_cast<float>(sum / static_cast<double>(count)), largest};
-}
-
 }  // namespace
 
 ImportanceTable::ImportanceTable(TableSpec spec) : spec_(std::move(spec)) {
-  if (spec_.notions.empty()) throw ConfigError("an importance table needs at least one notion");
+  if (spec_.notions.empty() && spec_.keeps == StateSet::kNothing) {
+    throw ConfigError("an importance table needs at least one notion");
+  }
+  needs_ = spec_.keeps;
   for (const NotionEntry& notion : spec_.notions) needs_ = needs_ | notion.needs;
   if (overlap(needs_, StateSet::kTruth) && spec_.truth.size() != spec_.examples) {
     throw ConfigError(
@@ -143,21 +128,11 @@ std::vector<float> ImportanceTable::known_importance(std::size_t position) const
   };
   if (!evaluate(notion.function) && notion.fallback != nullptr) evaluate(notion.fallback);
 
-  const bool has_previous = !previous_.empty();
-  std::vector<std::uint64_t> diverged;
-  for (std::uint64_t i = 0; i < spec_.examples; ++i) {
-    const bool had_non_finite = uses_signals(notion) && columns_.non_finite[i] > 0;
-    if (had_non_finite || std::isinf(known[i])) {
-      diverged.push_back(i);
-      known[i] = kNone;
-    } else if (std::isnan(known[i]) && has_previous) {
-      known[i] = previous_[position][i];
-    }
-  }
-  if (!diverged.empty()) {
-    const float largest = summarise(known).largest;
-    for (const std::uint64_t i : diverged) known[i] = largest;
-  }
+  const auto non_finite =
+      uses_signals(notion) ? std::span(columns_.non_finite) : std::span<const std::uint32_t>();
+  const auto previous =
+      previous_.empty() ? std::span<const float>() : std::span(previous_[position]);
+  settle_importance(known, non_finite, previous);
   return known;
 }
 
@@ -171,9 +146,7 @@ std::size_t ImportanceTable::position_of(std::string_view notion) const {
 
 std::vector<float> ImportanceTable::importance(std::string_view notion) const {
   std::vector<float> values = known_importance(position_of(notion));
-  const float mean = summarise(values).mean;
-  std::replace_if(
-      values.begin(), values.end(), [](float value) { return std::isnan(value); }, mean);
+  fill_unknown(values);
   return values;
 }
 

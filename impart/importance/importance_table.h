@@ -21,6 +21,7 @@ enum class WindowKind {
 struct TableSpec {
   std::uint64_t examples = 0;
   std::vector<NotionEntry> notions = {};  ///< rows of kNotions, or your own
+  StateSet keeps = StateSet::kNothing;    ///< besides what the notions need, for `statistics`
   std::uint32_t ignore = 0;               ///< visits in earlier epochs do not count for windows
   WindowKind window = WindowKind::kInterval;
   float ema_weight = 0.3f;  ///< of a new loss in `loss-ema`
@@ -62,6 +63,8 @@ class ImportanceTable {
   std::uint64_t non_finite_visits() const { return non_finite_visits_; }
 
   const TableSpec& spec() const { return spec_; }
+  /// What its visits must bring: the notions' needs, spec.keeps, and the loss for a history.
+  StateSet needs() const { return needs_; }
   /// What is known of one example, in the window and the run.
   ExampleStatistics statistics(ExampleId id) const;
   /// With spec.history: losses_by_epoch()[t][i] is the last loss of example i in epoch t, NaN if it

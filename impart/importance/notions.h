@@ -38,6 +38,7 @@ constexpr bool overlap(StateSet a, StateSet b) {
 struct ExampleStatistics {
   // Over the visits of the window, not counting those with NaN or infinite signals:
   std::uint32_t visits = 0;
+  std::uint32_t non_finite = 0;  ///< those visits
   double loss_mean = 0;
   double loss_m2 = 0;  ///< sum of squared differences from the mean
   double probability_mean = 0;
@@ -100,6 +101,11 @@ inline constexpr NotionEntry kNotions[] = {
     {{"truth", "the data set's own difficulty, where it knows one", truth}, StateSet::kTruth},
 };
 static_assert(names_are_unique(kNotions));
+
+/// Whether it looks at visits; noise and the data's own difficulty are known before the first.
+constexpr bool needs_visits(const NotionEntry& notion) {
+  return !overlap(notion.needs, StateSet::kNoise | StateSet::kTruth);
+}
 
 /// The rows of these names; ConfigError with a suggestion for one that is not there.
 std::vector<NotionEntry> notions_named(const std::vector<std::string_view>& names);

@@ -65,6 +65,7 @@ struct TableFile {
     for (const NotionEntry& notion : spec.notions) notions.push_back(notion.name);
     json header = {{"examples", spec.examples},
                    {"notions", notions},
+                   {"keeps", static_cast<std::uint32_t>(spec.keeps)},
                    {"ignore", spec.ignore},
                    {"window", spec.window == WindowKind::kRun ? "run" : "interval"},
                    {"ema_weight", spec.ema_weight},
@@ -95,6 +96,7 @@ struct TableFile {
       if (found == known.end()) throw DataError(fmt::format("unknown notion '{}'", name));
       spec.notions.push_back(*found);
     }
+    spec.keeps = static_cast<StateSet>(header.value("keeps", 0u));
     spec.ignore = header.at("ignore");
     spec.window = header.at("window") == "run" ? WindowKind::kRun : WindowKind::kInterval;
     spec.ema_weight = header.at("ema_weight");
@@ -157,7 +159,11 @@ struct TableFile {
   }
 };
 
-void save_table(const std::string& path, const ImportanceTable& table) {
+namespace {
+
+/// Calls put(bytes) with the file's bytes, piece by piece.
+template <class Put>
+void put_table(const ImportanceTable& table, Put put) {
   std::string header = TableFile::describe(table).dump();
   header.append((kAlignment - (sizeof(Preamble) + header.size()) % kAlignment) % kAlignment, ' ');
   Preamble preamble{.magic = {},
@@ -165,25 +171,47 @@ void save_table(const std::string& path, const ImportanceTable& table) {
                     .header_bytes = static_cast<std::uint32_t>(header.size()),
                     .header_hash = hash_of(std::as_bytes(std::span(header)))};
   std::copy(kMagic.begin(), kMagic.end(), preamble.magic.begin());
-  OutputFile file(path);
-  file.write(std::as_bytes(std::span(&preamble, 1)));
-  file.write(header);
+  put(std::as_bytes(std::span(&preamble, 1)));
+  put(std::as_bytes(std::span(header)));
   TableFile::for_each_array(table, [&](const std::string&, const auto& array) {
     const auto bytes = std::as_bytes(std::span(array));
-    file.write(bytes);
-    file.write(padding_after(bytes.size()));
+    put(bytes);
+    const std::string padding = padding_after(bytes.size());
+    put(std::as_bytes(std::span(padding)));
   });
+}
+
+}  // namespace
+
+std::string table_bytes(const ImportanceTable& table) {
+  std::string bytes;
+  put_table(table, [&](std::span<const std::byte> piece) {
+    bytes.append(reinterpret_cast<const char*>(piece.data()), piece.size());
+  });
+  return bytes;
+}
+
+ImportanceTable table_from_bytes(std::span<const std::byte> bytes,
+                                 std::span<const NotionEntry> notions) {
+  try {
+    return TableFile::load(bytes, notions);
+  } catch (const json::exception& error) {
+    throw DataError(fmt::format("damaged header: {}", error.what()));
+  }
+}
+
+void save_table(const std::string& path, const ImportanceTable& table) {
+  OutputFile file(path);
+  put_table(table, [&](std::span<const std::byte> piece) { file.write(piece); });
   file.commit();
 }
 
 ImportanceTable load_table(const std::string& path, std::span<const NotionEntry> notions) {
   const InputFile file(path);
   try {
-    return TableFile::load(file.bytes(), notions);
+    return table_from_bytes(file.bytes(), notions);
   } catch (const DataError& error) {
     throw DataError(fmt::format("{}: {}", path, error.what()));
-  } catch (const json::exception& error) {
-    throw DataError(fmt::format("{}: damaged header: {}", path, error.what()));
   }
 }
 

@@ -16,4 +16,9 @@ void save_table(const std::string& path, const ImportanceTable& table);
 ImportanceTable load_table(const std::string& path,
                            std::span<const NotionEntry> notions = kNotions);
 
+/// The same, to and from memory.
+std::string table_bytes(const ImportanceTable& table);
+ImportanceTable table_from_bytes(std::span<const std::byte> bytes,
+                                 std::span<const NotionEntry> notions = kNotions);
+
 }  // namespace impart

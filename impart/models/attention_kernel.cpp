@@ -4,8 +4,8 @@
 #include <cmath>
 #include <utility>
 
-#include "impart/models/vector_clones.h"
-#include "impart/models/vector_floats.h"
+#include "impart/core/vector_clones.h"
+#include "impart/core/vector_floats.h"
 
 namespace impart {
 namespace {

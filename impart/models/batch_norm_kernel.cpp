@@ -5,7 +5,7 @@
 #include <cmath>
 #include <span>
 
-#include "impart/models/vector_clones.h"
+#include "impart/core/vector_clones.h"
 
 namespace impart {
 namespace {

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <array>
 
-#include "impart/models/vector_clones.h"
+#include "impart/core/vector_clones.h"
 
 namespace impart {
 namespace {

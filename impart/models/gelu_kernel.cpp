@@ -2,8 +2,8 @@
 
 #include <algorithm>
 
-#include "impart/models/vector_clones.h"
-#include "impart/models/vector_floats.h"
+#include "impart/core/vector_clones.h"
+#include "impart/core/vector_floats.h"
 
 namespace impart {
 namespace {

@@ -8,8 +8,8 @@
 #include <string_view>
 #include <vector>
 
-#include "impart/comm/hosted_workers.h"
 #include "impart/core/ids.h"
+#include "impart/partition/hosted_workers.h"
 #include "impart/store/ledger.h"
 #include "impart/store/shelf.h"
 

@@ -5,7 +5,7 @@
 #include <tuple>
 #include <utility>
 
-#include "impart/comm/hosted_workers.h"
+#include "impart/partition/hosted_workers.h"
 
 namespace impart {
 namespace {

@@ -11,9 +11,9 @@
 
 #include <fmt/format.h>
 
-#include "impart/comm/hosted_workers.h"
 #include "impart/comm/job.h"
 #include "impart/core/error.h"
+#include "impart/partition/hosted_workers.h"
 #include "impart/store/lanes.h"
 #include "impart/store/settlement.h"
 

@@ -6,8 +6,8 @@
 
 #include <fmt/format.h>
 
-#include "impart/comm/hosted_workers.h"
 #include "impart/core/error.h"
+#include "impart/partition/hosted_workers.h"
 #include "impart/store/payload_cache.h"
 
 namespace impart {

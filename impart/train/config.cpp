@@ -4,14 +4,6 @@
 #include "impart/partition/heuristics.h"
 
 namespace impart {
-namespace {
-
-/// Noise and the data's own difficulty are known before the first visit.
-bool needs_visits(const NotionEntry& notion) {
-  return !overlap(notion.needs, StateSet::kNoise | StateSet::kTruth);
-}
-
-}  // namespace
 
 ScheduleSpec schedule_spec(const RunConfig& config) {
   const auto& heuristic = find_entry(kHeuristics, "heuristic", config.partition.heuristic);

@@ -7,6 +7,7 @@
 #include "impart/importance/importance_table.h"
 #include "impart/partition/epoch_order.h"
 #include "impart/partition/schedule.h"
+#include "impart/partition/step_plan.h"
 
 namespace impart {
 
@@ -80,11 +81,7 @@ struct WorkersConfig {
     kMean,     ///< evaluation uses the mean of the workers' running statistics
     kWorker0,  ///< those of worker 0, as PyTorch's DDP does
   };
-  enum class Uneven {
-    kWeight,  ///< the step's gradient is the sum over examples / number of examples
-    kPad,     ///< short parts repeat examples until all parts are equally long
-    kDrop,    ///< long parts leave out their last examples
-  };
+  using Uneven = impart::Uneven;
   enum class Reduce {
     kFast,
     kExact,  ///< the sum has the same bits for every number of processes

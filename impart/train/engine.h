@@ -9,10 +9,11 @@
 #include <torch/types.h>
 
 #include "impart/comm/communicator.h"
-#include "impart/comm/hosted_workers.h"
 #include "impart/models/classifier.h"
 #include "impart/models/dropout.h"
 #include "impart/models/worker_batch_norm.h"
+#include "impart/partition/hosted_workers.h"
+#include "impart/partition/step_plan.h"
 #include "impart/store/ledger.h"
 #include "impart/train/batch_signals.h"
 #include "impart/train/config.h"
@@ -22,7 +23,6 @@
 #include "impart/train/gradient_sum.h"
 #include "impart/train/half_weights.h"
 #include "impart/train/optimizer.h"
-#include "impart/train/step_plan.h"
 
 namespace impart {
 

@@ -3,7 +3,7 @@
 #include <span>
 #include <type_traits>
 
-#include "impart/comm/hosted_workers.h"
+#include "impart/partition/hosted_workers.h"
 
 namespace impart {
 namespace {

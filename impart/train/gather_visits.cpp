@@ -1,6 +1,6 @@
 #include "impart/train/gather_visits.h"
 
-#include "impart/comm/hosted_workers.h"
+#include "impart/partition/hosted_workers.h"
 
 namespace impart {
 namespace {

@@ -6,7 +6,7 @@
 
 #include "impart/comm/communicator.h"
 #include "impart/core/ids.h"
-#include "impart/train/step_plan.h"
+#include "impart/partition/step_plan.h"
 
 namespace impart {
 

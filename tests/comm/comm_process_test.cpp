@@ -18,10 +18,10 @@
 
 #include "impart/comm/communicator.h"
 #include "impart/comm/exact_sum.h"
-#include "impart/comm/hosted_workers.h"
 #include "impart/comm/job.h"
 #include "impart/core/error.h"
 #include "impart/core/random.h"
+#include "impart/partition/hosted_workers.h"
 
 namespace impart {
 namespace {

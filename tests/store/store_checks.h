@@ -9,8 +9,8 @@
 #include <fmt/format.h>
 
 #include "impart/comm/communicator.h"
-#include "impart/comm/hosted_workers.h"
 #include "impart/core/error.h"
+#include "impart/partition/hosted_workers.h"
 #include "impart/partition/move_plan.h"
 #include "impart/partition/partition.h"
 #include "impart/store/move_bytes.h"

@@ -1,4 +1,4 @@
-#include "impart/train/step_plan.h"
+#include "impart/partition/step_plan.h"
 
 #include <algorithm>
 
@@ -7,7 +7,6 @@
 namespace impart {
 namespace {
 
-using Uneven = WorkersConfig::Uneven;
 using Ids = std::vector<std::uint64_t>;
 
 /// Orders of these lengths; their ids go on from worker to worker, backwards.

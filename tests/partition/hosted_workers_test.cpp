@@ -1,4 +1,4 @@
-#include "impart/comm/hosted_workers.h"
+#include "impart/partition/hosted_workers.h"
 
 #include <gtest/gtest.h>
 

@@ -4,11 +4,17 @@
 #include <span>
 #include <vector>
 
-#include "impart/comm/hosted_workers.h"
+#include "impart/partition/hosted_workers.h"
 #include "impart/partition/partition.h"
-#include "impart/train/config.h"
 
 namespace impart {
+
+/// What becomes of parts of unequal size.
+enum class Uneven {
+  kWeight,  ///< the step's gradient is the sum over examples / number of examples
+  kPad,     ///< short parts repeat examples until all parts are equally long
+  kDrop,    ///< long parts leave out their last examples
+};
 
 /// How the orders of all workers in an epoch become steps: step s of a worker is the s-th `batch`
 /// examples of its order. A worker whose order is shorter has fewer rows in the last steps, or
@@ -19,7 +25,7 @@ namespace impart {
 /// long ones.
 class StepPlan {
  public:
-  StepPlan(const Parts& order, std::uint32_t batch, WorkersConfig::Uneven uneven);
+  StepPlan(const Parts& order, std::uint32_t batch, Uneven uneven);
 
   std::uint32_t steps() const { return steps_; }
   std::uint32_t workers() const { return static_cast<std::uint32_t>(lists_.size()); }

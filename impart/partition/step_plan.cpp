@@ -1,10 +1,10 @@
-#include "impart/train/step_plan.h"
+#include "impart/partition/step_plan.h"
 
 #include <algorithm>
 
 namespace impart {
 
-StepPlan::StepPlan(const Parts& order, std::uint32_t batch, WorkersConfig::Uneven uneven)
+StepPlan::StepPlan(const Parts& order, std::uint32_t batch, Uneven uneven)
     : lists_(order.workers()), batch_(batch) {
   std::size_t longest = 0;
   std::size_t shortest = order.of(WorkerId{0}).size();
@@ -15,9 +15,9 @@ StepPlan::StepPlan(const Parts& order, std::uint32_t batch, WorkersConfig::Uneve
     shortest = std::min(shortest, ids.size());
   }
   for (List& list : lists_) {
-    if (uneven == WorkersConfig::Uneven::kDrop) list.ids.resize(shortest);
+    if (uneven == Uneven::kDrop) list.ids.resize(shortest);
     list.observed = list.ids.size();
-    if (uneven != WorkersConfig::Uneven::kPad || list.ids.empty()) continue;
+    if (uneven != Uneven::kPad || list.ids.empty()) continue;
     while (list.ids.size() < longest) {
       const ExampleId repeated = list.ids[list.ids.size() - list.observed];
       list.ids.push_back(repeated);

@@ -3,7 +3,7 @@
 #include <cstdint>
 #include <cstring>
 
-#include "impart/models/vector_clones.h"
+#include "impart/core/vector_clones.h"
 
 /// Vectors of 16 floats for functions with IMPART_VECTOR_CLONES. Compilers split them into the
 /// vectors that the processor has. Functions take them by reference: how they are passed by value

@@ -1,0 +1,81 @@
+"""What can be chosen by name: notions, heuristics and exchanges."""
+
+from __future__ import annotations
+
+from typing import List, NamedTuple, Tuple
+
+from impart import _core
+
+
+class Notion(NamedTuple):
+    """How the history of an example becomes its importance."""
+
+    name: str
+    description: str
+    signals: Tuple[str, ...]  #: what each visit has to bring
+    needs_visits: bool  #: False: it is known before the first visit
+
+
+class Heuristic(NamedTuple):
+    """A rule that deals examples to workers."""
+
+    name: str
+    description: str
+    uses_importance: bool
+    uses_labels: bool
+
+
+class Exchange(NamedTuple):
+    """A rule that moves a share of the examples between two epochs."""
+
+    name: str
+    description: str
+    #: "none", "inference-loss" (of the current model), "training-loss" (``loss-last``) or "notion"
+    source: str
+
+
+def notions() -> List[Notion]:
+    """Return the notions of importance that a tracker can keep.
+
+    Returns
+    -------
+    list of Notion
+    """
+    return [Notion(name, text, tuple(signals), needs)
+            for name, text, signals, needs in _core.notions()]
+
+
+def heuristics() -> List[Heuristic]:
+    """Return the heuristics that deal examples to workers.
+
+    Returns
+    -------
+    list of Heuristic
+    """
+    return [Heuristic(*row) for row in _core.heuristics()]
+
+
+def exchanges() -> List[Exchange]:
+    """Return the exchanges that move a share of the examples.
+
+    Returns
+    -------
+    list of Exchange
+    """
+    return [Exchange(*row) for row in _core.exchanges()]
+
+
+NOTIONS = {row.name: row for row in notions()}
+HEURISTICS = {row.name: row for row in heuristics()}
+EXCHANGES = {row.name: row for row in exchanges()}
+
+
+def find(table: dict, kind: str, name: str):
+    """The row of that name; ConfigError with what there is."""
+    if name in table:
+        return table[name]
+    import difflib
+
+    near = difflib.get_close_matches(str(name), table, n=1)
+    hint = f"did you mean '{near[0]}'?" if near else "there are " + ", ".join(table)
+    raise _core.ConfigError(f"unknown {kind} '{name}'; {hint}")

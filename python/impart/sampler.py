@@ -1,0 +1,397 @@
+"""Samplers for torch's DataLoader that deal examples to ranks by importance."""
+
+from __future__ import annotations
+
+import weakref
+import zlib
+from typing import Any, Callable, Dict, Iterator, List, Optional, Tuple, Union
+
+import numpy as np
+
+from impart import named
+from impart._arrays import as_count
+from impart._core import ConfigError, DataError
+from impart._distributed import rank_and_size
+from impart.partitioning import Partition
+from impart.placement import LAGGING_LOSS, Placement, PlacementSpec
+from impart.tracker import Tracker
+
+try:
+    from torch.utils.data import Sampler as _Sampler
+except ImportError:
+    _Sampler = object
+
+_CHUNK = 1 << 16  # ids that become Python's integers at once
+
+
+class ImportanceSampler(_Sampler):
+    """Gives each rank its examples of an epoch, dealt by importance.
+
+    The same partitions and orders as ``impart train`` for the same seed, schedule and signals:
+    random partitions during the warm-up, then a new one by the heuristic every `interval` epochs,
+    and in every epoch each worker's examples in a new random order. Call ``set_epoch`` before each
+    epoch. Over all ranks each example comes exactly once with ``uneven="weight"``.
+
+    Parameters
+    ----------
+    dataset_or_len : sized or int
+        The data set, or how many examples it has.
+    tracker : Tracker, optional
+        What observes the training. If decisions need one and none is given, the sampler makes one:
+        ``sampler.tracker``. It belongs to the sampler: ``set_epoch`` sets its epoch, synchronises
+        it over the ranks and closes its windows.
+    heuristic : str or callable
+        One of ``impart.heuristics()``, or a function: see ``impart.partition``.
+    warmup, interval : int
+        Epochs at the start with a random partition each, and epochs between two repartitionings by
+        the heuristic; interval 0: never again.
+    ignore : int, optional
+        The first epochs whose signals do not count; the tracker's if not given.
+    epochs : int, optional
+        Of the whole run. As in ``impart train`` the last interval then absorbs epochs that do not
+        fill another one. Without it every `interval` epochs begin a new one, for ever.
+    workers : int, optional
+        Logical workers; one per rank if not given. With more, each rank has several, as processes
+        of ``impart train`` do, and their examples come in turn.
+    rank, world_size : int, optional
+        From torch.distributed if not given; 0 of 1 without it.
+    seed : int
+        The same on all ranks.
+    uneven : {"pad", "drop", "weight"}
+        Parts differ by up to one example. "pad" repeats a first example where one is missing
+        (the repeated visit is not observed), "drop" leaves out a last one: all ranks have equally
+        many, as DistributedDataParallel needs. "weight" gives every example exactly once, and ranks
+        differ by one.
+    notion : str, optional
+        Which notion of the tracker decides; its first if not given.
+    sticky : bool
+        Move as few examples as the heuristic allows.
+    exchange : str, optional
+        One of ``impart.exchanges()``: move `fraction` of each part before every epoch after the
+        warm-up that does not repartition.
+    fraction : float
+        Of an exchange.
+    labels : array of int, optional
+        The class of each example, for ``class-stripes``.
+    shuffle : {"per-worker", "shared"}
+        Whether each worker shuffles on its own or all by the same permutation.
+    group : torch.distributed.ProcessGroup, optional
+        Over which the tracker is synchronised.
+    """
+
+    def __init__(self, dataset_or_len: Any, tracker: Optional[Tracker] = None,
+                 heuristic: Union[str, Callable[..., Any]] = "stripes", *, warmup: int = 3,
+                 interval: int = 3, ignore: Optional[int] = None, epochs: Optional[int] = None,
+                 workers: Optional[int] = None, rank: Optional[int] = None,
+                 world_size: Optional[int] = None, seed: int = 0, uneven: str = "pad",
+                 notion: Optional[str] = None, sticky: bool = False,
+                 exchange: Optional[str] = None, fraction: float = 0.1, labels: Any = None,
+                 shuffle: str = "per-worker", group: Any = None) -> None:
+        if uneven not in ("pad", "drop", "weight"):
+            raise ConfigError(f"uneven is {uneven!r}; it must be 'pad', 'drop' or 'weight'")
+        here, everyone = rank_and_size(group)
+        self.world_size = as_count(everyone if world_size is None else world_size, "world_size", 1)
+        self.rank = as_count(here if rank is None else rank, "rank", most=self.world_size - 1)
+        workers = self.world_size if workers is None else as_count(workers, "workers", 1)
+        if workers < self.world_size:
+            raise ConfigError(f"{self.world_size} ranks for {workers} workers: every rank has at "
+                              "least one")
+        examples = dataset_or_len if hasattr(dataset_or_len, "__index__") else len(dataset_or_len)
+        self.uneven = uneven
+        spec = PlacementSpec(
+            examples=examples, workers=workers, heuristic=heuristic, notion=notion, warmup=warmup,
+            interval=interval, ignore=_ignored(ignore, tracker), epochs=epochs, seed=seed,
+            sticky=bool(sticky), exchange=None if exchange == "none" else exchange,
+            fraction=float(fraction), shuffle=shuffle)
+        self._placement = Placement(_with_notion(spec, tracker), labels)
+        self.tracker = tracker if tracker is not None else _make_tracker(self._placement.spec)
+        self._check(labels)
+        if self.tracker is not None:
+            self.tracker._listener = weakref.ref(self)  # what is observed has been consumed
+        self._group = group
+        self._batch = 1
+        self._start = 0  # examples of the epoch that came before the state was saved
+        self._consumed = 0
+        self._counted = self.tracker is not None
+        self._drawn = False
+        self._visits: Optional[Tuple[np.ndarray, ...]] = None
+
+    def _check(self, labels: Any) -> None:
+        spec = self._placement.spec
+        if self.uneven == "pad" and spec.examples < spec.workers:
+            raise ConfigError(f"{spec.examples} examples for {spec.workers} workers: padding has "
+                              "nothing to repeat; take fewer workers, or uneven='weight'")
+        named_heuristic = None if callable(spec.heuristic) else named.HEURISTICS[spec.heuristic]
+        if named_heuristic and named_heuristic.uses_labels and labels is None:
+            raise ConfigError(f"{spec.heuristic} needs labels")
+        if self.tracker is None:
+            return
+        if self.tracker.num_examples != spec.examples:
+            raise ConfigError(f"the tracker is for {self.tracker.num_examples} examples, the "
+                              f"sampler for {spec.examples}")
+        needed = [spec.notion] if spec.notion else []
+        if spec.exchange_source == "training-loss":
+            needed.append(LAGGING_LOSS)
+        for name in needed:
+            if name not in self.tracker.notions:
+                raise ConfigError(f"the tracker does not keep the notion '{name}'; it has "
+                                  f"{', '.join(self.tracker.notions)}")
+
+    @property
+    def epoch(self) -> int:
+        """The current epoch; -1 before the first."""
+        return self._placement.epoch
+
+    @property
+    def next_epoch(self) -> int:
+        """The epoch to go on with: the current one, or the next if all of it was consumed."""
+        done = self.epoch >= 0 and self._consumed >= self._epoch_visits()[0].size
+        return max(0, self.epoch) + (1 if done else 0)
+
+    @property
+    def partition(self) -> Partition:
+        """Who owns what in this epoch, the same on all ranks."""
+        self._prepare_first()
+        assert self._placement.partition is not None
+        return self._placement.partition
+
+    def set_epoch(self, epoch: int, *, losses: Any = None, synchronise: bool = True) -> None:
+        """Place the examples of an epoch. With several ranks, every rank calls it.
+
+        Synchronises the tracker, repartitions or exchanges if that is due, and tells the tracker
+        the epoch. For the epoch that a state was loaded in, it keeps the position; for the current
+        epoch after it was iterated, it starts it over.
+
+        Parameters
+        ----------
+        epoch : int
+            Counted from 0, one after the other.
+        losses : array of float or callable, optional
+            The current model's loss of every example, the same on all ranks, or a function that
+            finds it: for the exchanges ``is`` and ``is-pair``.
+        synchronise : bool
+            False if the tracker has been given the visits of all ranks in another way.
+        """
+        epoch = as_count(epoch, "epoch")
+        if epoch < self.epoch:
+            raise ConfigError(f"epoch {epoch} after epoch {self.epoch}: partitions follow from "
+                              "those before; make a new sampler, or load_state_dict")
+        if epoch == self.epoch:
+            if self._drawn:
+                self._begin_epoch()
+            return
+        if self.tracker is not None and synchronise:
+            self._synchronise(epoch)
+        self._placement.prepare(epoch, self.tracker, losses)
+        self._begin_epoch()
+        if self.tracker is not None:
+            self.tracker.start_epoch(epoch)
+
+    def _synchronise(self, epoch: int) -> None:
+        assert self.tracker is not None
+        alone = rank_and_size(self._group)[1] == 1
+        if alone and self.world_size > 1 and self._placement.needs_visits_before(epoch):
+            raise ConfigError(
+                f"rank {self.rank} of {self.world_size} without torch.distributed: the others' "
+                "visits are not known here; initialise a process group, or give the tracker all "
+                "visits and call set_epoch(epoch, synchronise=False)")
+        self.tracker.synchronise(self._group, check=self._fingerprint())
+
+    def _fingerprint(self) -> int:
+        """A number that is the same on ranks that agree."""
+        spec = repr(sorted(self._placement.spec.describe().items()))
+        value = zlib.crc32(f"{spec} {self.uneven} {self.epoch}".encode())
+        if self._placement.partition is not None:
+            value = zlib.crc32(self._placement.partition.owners, value)
+        return value
+
+    def _begin_epoch(self) -> None:
+        self._start = self._consumed = 0
+        self._drawn = False
+        self._visits = None
+
+    def _prepare_first(self) -> None:
+        """Epoch 0 is dealt at random: nothing has to be known for it."""
+        if self.epoch < 0:
+            self._placement.prepare(0, None)
+
+    def _epoch_visits(self) -> Tuple[np.ndarray, ...]:
+        self._prepare_first()
+        if self._visits is None:
+            smallest = int(self.partition.sizes.min())
+            if self.uneven == "pad" and smallest == 0:
+                raise DataError("a worker has no examples, and padding nothing to repeat")
+            self._visits = self._placement.visits(self._batch, self.uneven, self.rank,
+                                                  self.world_size)
+            if self.tracker is not None:
+                self.tracker._first_visits_only = not self._visits[1].all()
+        return self._visits
+
+    def _draw(self) -> Tuple[np.ndarray, np.ndarray, int]:
+        """The epoch's ids, its steps' sizes, and where to begin: once per epoch."""
+        if self._drawn:
+            raise ConfigError(f"epoch {self.epoch} was iterated already: call set_epoch before "
+                              "each epoch")
+        ids, _, sizes = self._epoch_visits()
+        self._drawn = True
+        return ids, sizes, self._start
+
+    def __iter__(self) -> Iterator[int]:
+        ids, _, start = self._draw()
+        chunks = (ids[at:at + _CHUNK].tolist() for at in range(start, ids.size, _CHUNK))
+        return (id for chunk in chunks for id in chunk)
+
+    def __len__(self) -> int:
+        """How many examples of the epoch this rank iterates over; after a resume, what is left."""
+        return int(self._epoch_visits()[0].size) - self._start
+
+    def advance(self, count: int) -> None:
+        """Say that the training loop has consumed so many examples more.
+
+        ``Tracker.observe`` says so itself; without a tracker, call it once per step. It is what
+        ``state_dict`` goes by, since a DataLoader draws ahead of the loop.
+        """
+        self._consumed += as_count(count, "count")
+        self._counted = True
+
+    def state_dict(self, consumed: Optional[int] = None) -> Dict[str, Any]:
+        """Return the position and the tracker's state, as plain values.
+
+        Parameters
+        ----------
+        consumed : int, optional
+            How many examples of the epoch this rank's training loop has consumed. If not given,
+            what ``observe`` or ``advance`` counted; not what the DataLoader drew.
+        """
+        self._prepare_first()
+        length = int(self._epoch_visits()[0].size)
+        if consumed is None:
+            if self._drawn and not self._counted:
+                raise ConfigError("nobody counted what was consumed: call sampler.advance(len(ids))"
+                                  " in each step, or state_dict(consumed=...)")
+            consumed = self._consumed
+        if not 0 <= consumed <= length:
+            raise ConfigError(f"{consumed} examples were consumed of an epoch of {length}")
+        dealt_by = self._placement.dealt_by
+        return {"format": 1, "spec": self._placement.spec.describe(), "uneven": self.uneven,
+                "world_size": self.world_size, "epoch": self.epoch, "consumed": int(consumed),
+                "batch": self._batch, "owners": self.partition.owners.tobytes(),
+                "dealt_by": None if dealt_by is None else dealt_by.tobytes(),
+                "tracker": None if self.tracker is None else self.tracker.state_dict()}
+
+    def load_state_dict(self, state: Dict[str, Any]) -> None:
+        """Go on from a saved state: the next iteration gives what is left of its epoch.
+
+        Parameters
+        ----------
+        state : dict
+            From ``state_dict`` of a sampler with the same parameters and number of ranks.
+            ConfigError if it is not.
+        """
+        if not isinstance(state, dict) or state.get("format") != 1 or "owners" not in state:
+            raise DataError("this is not the state of a sampler")
+        if state["world_size"] != self.world_size:
+            raise ConfigError(f"the state was saved by {state['world_size']} ranks, and now there "
+                              f"are {self.world_size}")
+        mine = {**self._placement.spec.describe(), "uneven": self.uneven}
+        for key, value in {**state["spec"], "uneven": state["uneven"]}.items():
+            if mine.get(key) != value:
+                raise ConfigError(f"the saved sampler has {key} {value!r}, this one "
+                                  f"{mine.get(key)!r}")
+        if (state["tracker"] is None) != (self.tracker is None):
+            raise ConfigError("only one of the saved sampler and this one has a tracker")
+        workers = self._placement.spec.workers
+        if self._batch != state["batch"] and workers > self.world_size:
+            raise ConfigError(f"the state was saved with batches of {state['batch']} per worker, "
+                              f"and now they are of {self._batch}")
+        owners = Partition(np.frombuffer(state["owners"], np.uint32), workers)
+        if self.tracker is not None:
+            self.tracker.load_state_dict(state["tracker"])
+        self._placement.partition, self._placement.epoch = owners, int(state["epoch"])
+        self._placement.dealt_by = (None if state["dealt_by"] is None
+                                    else np.frombuffer(state["dealt_by"], np.float32))
+        self._begin_epoch()
+        length = int(self._epoch_visits()[0].size)
+        self._start = self._consumed = min(int(state["consumed"]), length)
+
+
+def _ignored(ignore: Optional[int], tracker: Optional[Tracker]) -> int:
+    if tracker is None:
+        return 0 if ignore is None else ignore
+    if ignore is not None and ignore != tracker.ignore:
+        raise ConfigError(f"the sampler ignores {ignore} epochs, its tracker {tracker.ignore}")
+    return tracker.ignore
+
+
+def _with_notion(spec: PlacementSpec, tracker: Optional[Tracker]) -> PlacementSpec:
+    if spec.notion is not None:
+        return spec
+    return spec._replace(notion="loss-variance" if tracker is None else tracker.notions[0])
+
+
+def _make_tracker(spec: PlacementSpec) -> Optional[Tracker]:
+    """The tracker that the decisions need; None if they need none."""
+    notions = [spec.notion] if spec.uses_importance or spec.exchange_source == "notion" else []
+    if spec.exchange_source == "training-loss" and LAGGING_LOSS not in notions:
+        notions.append(LAGGING_LOSS)
+    if not notions:
+        return None
+    return Tracker(spec.examples, notions, ignore=spec.ignore, seed=spec.seed)
+
+
+class ImportanceBatchSampler:
+    """Gives each rank its batches: those of ``impart train`` for its workers.
+
+    For ``DataLoader(dataset, batch_sampler=...)``. A rank with several workers gets a batch of each
+    in every step.
+
+    Parameters
+    ----------
+    sampler : ImportanceSampler
+    batch_size : int
+        Of one worker.
+    drop_last : bool
+        Leave out a last step that is not full.
+    """
+
+    def __init__(self, sampler: ImportanceSampler, batch_size: int, drop_last: bool = False) -> None:
+        if not isinstance(sampler, ImportanceSampler):
+            raise ConfigError(f"a batch sampler needs an ImportanceSampler, not "
+                              f"{type(sampler).__name__}")
+        self.sampler = sampler
+        self.batch_size = as_count(batch_size, "batch_size", least=1)
+        self.drop_last = bool(drop_last)
+        sampler._batch = self.batch_size
+        sampler._visits = None
+
+    def set_epoch(self, epoch: int, **options: Any) -> None:
+        """Place the examples of an epoch: see ``ImportanceSampler.set_epoch``."""
+        self.sampler.set_epoch(epoch, **options)
+
+    def __iter__(self) -> Iterator[List[int]]:
+        ids, sizes, start = self.sampler._draw()
+        return (ids[first:last].tolist() for first, last in self._steps(sizes, start))
+
+    def __len__(self) -> int:
+        """How many batches this rank has in the epoch; after a resume, what is left."""
+        _, _, sizes = self.sampler._epoch_visits()
+        return len(self._steps(sizes, self.sampler._start))
+
+    def _steps(self, sizes: np.ndarray, start: int) -> List[Tuple[int, int]]:
+        """Where the steps from `start` on begin and end."""
+        ends = np.cumsum(sizes, dtype=np.int64).tolist()
+        if start not in (0, *ends):
+            raise ConfigError(f"{start} examples were consumed, which is not the end of a batch of "
+                              f"{self.batch_size}")
+        full = int(sizes[0]) if len(sizes) else 0
+        steps = zip([0, *ends], ends)
+        return [(first, last) for first, last in steps if first >= start and last > first
+                and not (self.drop_last and last - first < full)]
+
+    def state_dict(self, consumed: Optional[int] = None) -> Dict[str, Any]:
+        """Return the sampler's state: see ``ImportanceSampler.state_dict``."""
+        return self.sampler.state_dict(consumed)
+
+    def load_state_dict(self, state: Dict[str, Any]) -> None:
+        """Go on from a saved state: see ``ImportanceSampler.load_state_dict``."""
+        self.sampler.load_state_dict(state)
