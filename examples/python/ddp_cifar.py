@@ -3,12 +3,13 @@
 
     python3 examples/python/ddp_cifar.py                                # two processes, drawn images
     python3 examples/python/ddp_cifar.py --data DIR --epochs 20         # CIFAR-10's binary files
-    torchrun --nproc-per-node 4 examples/python/ddp_cifar.py --heuristic blocks
+    torchrun --nproc_per_node 4 examples/python/ddp_cifar.py --heuristic blocks
 
-Stop it at any time and start it again with --resume: it goes on with the very next batch.
+With --checkpoints FOLDER it can be killed at any time; --resume goes on with the very next batch.
 """
 
 import argparse
+import hashlib
 import os
 import pathlib
 import socket
@@ -27,6 +28,7 @@ from images import load_images, small_network
 def parse_arguments():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--data", help="folder with CIFAR-10's binary files; default: drawn images")
+    parser.add_argument("--examples", type=int, default=2000, help="of drawn images")
     parser.add_argument("--processes", type=int, default=2, help="to start, unless torchrun did")
     parser.add_argument("--epochs", type=int, default=6)
     parser.add_argument("--batch", type=int, default=32, help="of each process")
@@ -48,16 +50,17 @@ class Training:
     def __init__(self, args):
         self.args = args
         torch.manual_seed(args.seed)
-        data, self.test_data = load_images(args.data, seed=args.seed)
+        data, self.test_data = load_images(args.data, train=args.examples, seed=args.seed)
         self.model = DistributedDataParallel(small_network())
-        self.optimizer = torch.optim.SGD(self.model.parameters(), lr=0.05, momentum=0.9, nesterov=True)
-        self.tracker = impart.Tracker(len(data), ["loss-variance"], ignore=1)
+        self.optimizer = torch.optim.SGD(self.model.parameters(), lr=0.05, momentum=0.9)
+        self.tracker = impart.Tracker(len(data), ["loss-variance"], seed=args.seed)
         self.sampler = impart.ImportanceSampler(
             data, self.tracker, args.heuristic, warmup=args.warmup, interval=args.interval,
             epochs=args.epochs, seed=args.seed)
         batches = impart.ImportanceBatchSampler(self.sampler, args.batch)
         self.loader = DataLoader(impart.IndexedDataset(data), batch_sampler=batches,
                                  num_workers=args.loader_workers)
+        self.counts = torch.zeros(2, dtype=torch.int64)  # right guesses, and all, of the test
         self.epoch = self.step = 0
 
     def run(self):
@@ -83,17 +86,83 @@ class Training:
         self.step += 1
 
     def report(self, seconds):
+        """All processes bring their visits together, test a share each, and one of them prints."""
+        self.tracker.synchronise()
         accuracy = self.test_accuracy()
+        imbalance = self.sampler.partition.measure(self.tracker.importance())
         if dist.get_rank() == 0:
-            print(f"epoch {self.epoch}: {self.sampler.event or 'same parts':>10}, "
-                  f"accuracy {accuracy:5.1f} %, {self.imbalance()}, {seconds:.1f} s", flush=True)
+            print(f"epoch {self.epoch}: accuracy {accuracy:5.1f} %, imbalance of importance "
+                  f"{100 * imbalance.cv:.2f} %, {seconds:.1f} s", flush=True)
 
     def test_accuracy(self):
-        """Every process tests a share; the sums are added up."""
-        images, classes = (part[dist.get_rank()::dist.get_world_size()] for part in self.test_data.tensors)
+        rank, size = dist.get_rank(), dist.get_world_size()
+        images, classes = (part[rank::size] for part in self.test_data.tensors)
         self.model.eval()
         with torch.no_grad():
-            right = (self.model.module(images).argmax(dim=1) == classes).sum()
-        sums = torch.tensor([right.item(), len(classes)], dtype=torch.float64)
-        dist.all_reduce(sums)
-        return 100 * sums[0].item() / sums[1].item()
+            guesses = self.model.module(images).argmax(dim=1)
+        self.counts[:] = torch.stack([(guesses == classes).sum(), torch.tensor(len(classes))])
+        dist.all_reduce(self.counts)
+        return 100 * self.counts[0].item() / self.counts[1].item()
+
+    def save(self):
+        """A folder with a file of each process; LATEST names it once all of them are there."""
+        folder = self.args.checkpoints / f"step-{self.step}"
+        folder.mkdir(parents=True, exist_ok=True)
+        torch.save({"model": self.model.state_dict(), "optimizer": self.optimizer.state_dict(),
+                    "sampler": self.sampler.state_dict(), "step": self.step},
+                   folder / f"process-{dist.get_rank()}.pt")
+        dist.barrier()
+        if dist.get_rank() == 0:
+            unfinished = self.args.checkpoints / "LATEST.new"
+            unfinished.write_text(folder.name)
+            unfinished.replace(self.args.checkpoints / "LATEST")
+
+    def resume(self):
+        folder = self.args.checkpoints / (self.args.checkpoints / "LATEST").read_text()
+        saved = torch.load(folder / f"process-{dist.get_rank()}.pt")
+        self.model.load_state_dict(saved["model"])
+        self.optimizer.load_state_dict(saved["optimizer"])
+        self.sampler.load_state_dict(saved["sampler"])  # the tracker, too
+        self.step, self.epoch = saved["step"], self.sampler.next_epoch
+
+    def fingerprint(self):
+        """Equal for equal weights, to the bit."""
+        weights = [value.numpy().tobytes() for value in self.model.state_dict().values()]
+        return hashlib.sha256(b"".join(weights)).hexdigest()[:16]
+
+
+def train(args):
+    dist.init_process_group("gloo")
+    torch.set_num_threads(1)
+    training = Training(args)
+    if args.resume:
+        training.resume()
+    training.run()
+    if dist.get_rank() == 0:
+        print(f"after {training.step} steps: weights {training.fingerprint()}")
+    dist.barrier()  # nobody leaves while another one still works
+    time.sleep(0.1)  # torch 1.13 hangs if its threads still hold tensors when the group ends
+    dist.destroy_process_group()
+
+
+def start_process(rank, args, port):
+    os.environ.update(RANK=str(rank), WORLD_SIZE=str(args.processes), MASTER_ADDR="127.0.0.1",
+                      MASTER_PORT=str(port))
+    train(args)
+
+
+def main():
+    args = parse_arguments()
+    if (args.resume or args.stop_after) and not args.checkpoints:
+        raise SystemExit("--resume and --stop-after need --checkpoints FOLDER")
+    if "RANK" in os.environ:  # torchrun's
+        train(args)
+        return
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
+    torch.multiprocessing.spawn(start_process, (args, port), nprocs=args.processes)
+
+
+if __name__ == "__main__":
+    main()

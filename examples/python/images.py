@@ -30,7 +30,7 @@ def draw_gratings(count, seed):
     draw = torch.Generator().manual_seed(seed)
     classes = torch.randint(10, (count,), generator=draw)
     angle = classes.float() * torch.pi / 10
-    noise = 0.3 + 6.7 * torch.rand(count, generator=draw) ** 2
+    noise = 0.3 + 7.7 * torch.rand(count, generator=draw) ** 2
     phase = 2 * torch.pi * torch.rand(count, generator=draw)
     row, column = torch.meshgrid(torch.arange(32.0), torch.arange(32.0), indexing="ij")
     along = row * angle.sin().view(-1, 1, 1) + column * angle.cos().view(-1, 1, 1)

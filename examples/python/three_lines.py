@@ -2,7 +2,7 @@
 """The smallest loop: three lines make it importance-aware. Alone, or on several processes:
 
     python3 examples/python/three_lines.py
-    torchrun --nproc-per-node 2 examples/python/three_lines.py
+    torchrun --nproc_per_node 2 examples/python/three_lines.py
 """
 
 import os
@@ -42,3 +42,6 @@ for epoch in range(epochs):
 tracker.synchronise()
 hardest = tracker.importance().argsort()[::-1][:5]
 print("hardest examples:", *hardest)
+if torch.distributed.is_initialized():
+    torch.distributed.barrier()
+    torch.distributed.destroy_process_group()

@@ -17,13 +17,13 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any, Iterator, Mapping, Optional, Sequence
 
-from impart import ConfigError, DataError, ImportanceBatchSampler, ImportanceSampler, IndexedDataset, Tracker
+from impart import (ConfigError, DataError, ImportanceBatchSampler, ImportanceSampler,
+                    IndexedDataset, Tracker)
+from impart.checkpoints import pack_state, unpack_state
 from impart.run_files import optional_module
 
 transformers = optional_module("transformers", "transformers", "impart.huggingface")
 torch = optional_module("torch", "torch", "impart.huggingface")
-
-_IGNORED_LABEL = -100  # Hugging Face's mark of tokens that are not to be predicted
 
 
 def make_trainer(base: Optional[type] = None) -> type:
@@ -42,11 +42,10 @@ class ImportanceCallback(transformers.TrainerCallback):  # type: ignore[misc, na
     """Opens epochs, and keeps what is known of the examples in the trainer's checkpoints.
 
     The mix-in adds it by itself. Alone, it serves a trainer whose data loader and loss are your own:
-    give the loader's sampler and the tracker that your loss function calls.
+    give the loader's sampler, whose tracker your loss function calls.
     """
 
-    def __init__(self, tracker: Tracker, sampler: ImportanceSampler) -> None:
-        self.tracker = tracker
+    def __init__(self, sampler: ImportanceSampler) -> None:
         self.sampler = sampler
         self.resume_from: Optional[Path] = None  #: the checkpoint that the next training goes on from
 
@@ -58,9 +57,7 @@ class ImportanceCallback(transformers.TrainerCallback):  # type: ignore[misc, na
         if not path.exists():
             raise DataError(f"{path}: there is no such file: the checkpoint was made without impart, "
                             "or by other processes")
-        saved = torch.load(path, map_location="cpu", weights_only=False)
-        self.tracker.load_state_dict(saved["tracker"])
-        self.sampler.load_state_dict(saved["sampler"])
+        self.sampler.load_state_dict(unpack_state(torch.load(path, map_location="cpu")))
         self.resume_from = None
 
     def on_epoch_begin(self, args: Any, state: Any, control: Any, **_: Any) -> None:
@@ -68,15 +65,21 @@ class ImportanceCallback(transformers.TrainerCallback):  # type: ignore[misc, na
         self.sampler.set_epoch(int(state.epoch or 0))
 
     def on_save(self, args: Any, state: Any, control: Any, **_: Any) -> None:
-        """Add this process's state to the checkpoint that was just written."""
+        """Add this process's state to the checkpoint that was just written.
+
+        It says that nothing of the epoch was consumed: the Trainer itself skips the batches that it
+        has trained on.
+        """
         folder = Path(args.output_dir) / f"checkpoint-{state.global_step}"
-        if folder.is_dir():
-            torch.save({"tracker": self.tracker.state_dict(), "sampler": self.sampler.state_dict()},
-                       folder / _state_file(args))
+        folder.mkdir(parents=True, exist_ok=True)
+        unfinished = folder / (_state_file(args) + ".new")
+        torch.save(pack_state(self.sampler.state_dict(consumed=0)), unfinished)
+        unfinished.replace(folder / _state_file(args))
 
     def on_train_end(self, args: Any, state: Any, control: Any, **_: Any) -> None:
         """Bring the last epoch's visits together, so that every process knows the importance."""
-        self.tracker.synchronise()
+        if self.sampler.tracker is not None:
+            self.sampler.tracker.synchronise()
 
 
 def _state_file(args: Any) -> str:
@@ -110,10 +113,12 @@ class ImportanceTrainerMixin:
         if options["world_size"] > 1 and options["uneven"] == "weight":
             raise ConfigError("uneven='weight' lets processes take different numbers of steps, and "
                               "the Trainer waits for all of them: use 'pad' or 'drop'")
-        self.tracker = tracker or Tracker(len(data), list(notions), ignore=options.pop("ignore", 0),
-                                          seed=options["seed"])
-        self.importance_sampler = ImportanceSampler(data, self.tracker, **options)
-        self.importance_callback = ImportanceCallback(self.tracker, self.importance_sampler)
+        if tracker is None:
+            tracker = Tracker(len(data), list(notions), ignore=options.pop("ignore", 0),
+                              seed=options["seed"])
+        self.tracker = tracker  #: what is known of the examples
+        self.importance_sampler = ImportanceSampler(data, tracker, **options)
+        self.importance_callback = ImportanceCallback(self.importance_sampler)
         self.add_callback(self.importance_callback)  # type: ignore[attr-defined]
 
     def train(self, resume_from_checkpoint: Any = None, *args: Any, **more: Any) -> Any:
@@ -141,12 +146,14 @@ class ImportanceTrainerMixin:
 
     def _columns_of_the_model(self) -> tuple[Any, Any]:
         """The data set and collator without the columns that the model does not take."""
-        data, collate = self.train_dataset, self.data_collator  # type: ignore[attr-defined]
+        trainer: Any = self
+        data, collate = trainer.train_dataset, trainer.data_collator
         if hasattr(data, "remove_columns"):  # a datasets.Dataset
-            return self._remove_unused_columns(data, "training"), collate  # type: ignore[attr-defined]
-        return data, self._get_collator_with_removed_columns(collate, "training")  # type: ignore[attr-defined]
+            return trainer._remove_unused_columns(data, "training"), collate
+        return data, trainer._get_collator_with_removed_columns(collate, "training")
 
-    def compute_loss(self, model: Any, inputs: Any, return_outputs: bool = False, **more: Any) -> Any:
+    def compute_loss(self, model: Any, inputs: Any, return_outputs: bool = False,
+                     **more: Any) -> Any:
         """The loss as the base class computes it; training examples are observed on the way."""
         ids = inputs.pop("index", None)
         labels = inputs.get("labels")
@@ -159,19 +166,19 @@ class ImportanceTrainerMixin:
     def importance_signals(self, outputs: Any, labels: Any) -> dict[str, Any]:
         """What `Tracker.observe` is told of a batch besides its ids. Override it for other tasks.
 
-        Classes: `logits` and `targets`. Tokens: `loss`, the mean over the tokens of each example
-        (causal models: of the next token). Anything else is a ConfigError.
+        Logits of classes or of tokens, and their targets; of a model that predicts the next token,
+        those one place further on. Anything else is a ConfigError.
         """
         logits = outputs.get("logits") if isinstance(outputs, dict) else outputs[1]
-        if logits is not None and labels is not None and not labels.is_floating_point():
-            if logits.dim() == 2 and labels.dim() == 1:
-                return {"logits": logits.detach(), "targets": labels}
-            if logits.dim() == 3 and labels.dim() == 2:
-                shift = predicts_next_token(self.model)  # type: ignore[attr-defined]
-                return {"loss": token_losses(logits.detach(), labels, shift=shift)}
         shape = None if logits is None else tuple(logits.shape)
-        raise ConfigError(f"cannot tell the loss of each example from logits of shape {shape} and "
-                          "these labels: override importance_signals")
+        if shape is None or labels is None or labels.is_floating_point() or \
+                tuple(labels.shape) != shape[:-1]:
+            raise ConfigError(f"cannot tell the loss of each example from logits of shape {shape} "
+                              "and these labels: override importance_signals")
+        logits = logits.detach()
+        if labels.dim() == 2 and predicts_next_token(self.model):  # type: ignore[attr-defined]
+            return {"logits": logits[:, :-1], "targets": labels[:, 1:]}
+        return {"logits": logits, "targets": labels}
 
 
 def predicts_next_token(model: Any) -> bool:
@@ -182,28 +189,6 @@ def predicts_next_token(model: Any) -> bool:
     if name.endswith("ForConditionalGeneration"):
         return not getattr(model.config, "is_encoder_decoder", False)
     return name in MODEL_FOR_CAUSAL_LM_MAPPING_NAMES.values()
-
-
-def token_losses(logits: Any, labels: Any, *, shift: bool) -> Any:
-    """The mean cross-entropy of each example over its labelled tokens, in nats; 0 if it has none.
-
-    Parameters
-    ----------
-    logits
-        (examples, tokens, vocabulary), on any device. One example at a time is turned to float32.
-    labels
-        (examples, tokens); -100 is no label.
-    shift
-        Whether place t predicts label t + 1.
-    """
-    if shift:
-        logits, labels = logits[:, :-1], labels[:, 1:]
-    labels = labels.to(logits.device)
-    counts = (labels != _IGNORED_LABEL).sum(dim=1).clamp(min=1)
-    sums = [torch.nn.functional.cross_entropy(row.float(), label, ignore_index=_IGNORED_LABEL,
-                                              reduction="sum")
-            for row, label in zip(logits, labels)]
-    return torch.stack(sums) / counts
 
 
 class _Batches:
