@@ -84,3 +84,6 @@ foreach(piece store images mds fetch io statistics studies report text text_mode
   add_subdirectory(${piece})
 endforeach()
 add_subdirectory(cuda)
+if(IMPART_PYTHON)
+  add_subdirectory(python)
+endif()

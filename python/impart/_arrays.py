@@ -45,14 +45,14 @@ def as_ids(value: Any) -> np.ndarray:
     return as_integers(array, "ids", ndim=1)
 
 
-def as_integers(value: Any, name: str, ndim: int) -> np.ndarray:
+def as_integers(value: Any, name: str, ndim: Optional[int] = None) -> np.ndarray:
     """Whole numbers as int64."""
     array = as_numpy(value)
     if array.dtype.kind not in "iu":
         raise DataError(f"{name} are {array.dtype}; they must be integers")
-    if array.ndim != ndim:
-        raise DataError(f"{name} have shape {array.shape}; they must have {ndim} "
-                        f"dimension{'s' if ndim > 1 else ''}")
+    if ndim is not None and array.ndim != ndim:
+        raise DataError(f"{name} have shape {array.shape}; they must have {ndim} dimension"
+                        f"{'s' if ndim > 1 else ''}")
     if array.dtype == np.uint64 and array.size and array.max() > np.iinfo(np.int64).max:
         raise DataError(f"{name} hold {array.max()}, which is out of range")
     return np.ascontiguousarray(array, np.int64)
@@ -102,3 +102,13 @@ def as_count(value: Any, name: str, least: int = 0, most: int = 2**32 - 1) -> in
 def as_seed(value: Any) -> int:
     """A seed: 64 bits."""
     return as_count(value, "seed", most=2**64 - 1)
+
+
+def to_bytes(array: Optional[np.ndarray]) -> Optional[bytes]:
+    """For states: None for nothing, since torch.load takes no empty bytes (weights_only)."""
+    return array.tobytes() if array is not None and array.size else None
+
+
+def from_bytes(saved: Optional[bytes], dtype: Any) -> np.ndarray:
+    """The array again."""
+    return np.frombuffer(saved or b"", dtype)

@@ -55,7 +55,8 @@ def device_signals(names: Sequence[str], logits: Any, targets: Any, loss: Any,
 
     with torch.no_grad():
         if logits is None:
-            return loss.detach().float().reshape(1, -1)[:len(names)]
+            kept = loss.detach().to(torch.float32, copy=True)  # training may write over it
+            return kept.reshape(1, -1)[:len(names)]
         logits = logits.detach()
         targets = targets.to(logits.device)
         if logits.dim() == 2:

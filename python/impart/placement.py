@@ -42,11 +42,17 @@ class PlacementSpec(NamedTuple):
         """Where the exchange's importance comes from."""
         return "none" if self.exchange is None else named.EXCHANGES[self.exchange].source
 
+    @property
+    def uses_notion(self) -> bool:
+        """Whether any decision looks at the notion's importance."""
+        return self.uses_importance or self.exchange_source == "notion"
+
     def describe(self) -> Dict[str, Any]:
         """Plain values that two equal specs have in common."""
         values = self._asdict()
         if callable(self.heuristic):
-            values["heuristic"] = getattr(self.heuristic, "__name__", repr(self.heuristic))
+            values["heuristic"] = getattr(self.heuristic, "__name__",
+                                          type(self.heuristic).__name__)
         return values
 
 
@@ -147,11 +153,12 @@ class Placement:
                                       epoch, earlier)
 
     def _importance_for_heuristic(self, tracker: Optional[Tracker]) -> np.ndarray:
+        importance = np.zeros(self.spec.examples, np.float32)
         if tracker is None:
-            return np.zeros(self.spec.examples, np.float32)
+            return importance
         if self.spec.uses_importance:
             self._check_observed(tracker)
-        importance = tracker.importance(self.spec.notion)
+            importance = tracker.importance(self.spec.notion)
         tracker.close_window()
         return importance
 

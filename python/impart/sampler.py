@@ -9,7 +9,7 @@ from typing import Any, Callable, Dict, Iterator, List, Optional, Tuple, Union
 import numpy as np
 
 from impart import named
-from impart._arrays import as_count
+from impart._arrays import as_count, from_bytes, to_bytes
 from impart._core import ConfigError, DataError
 from impart._distributed import rank_and_size
 from impart.partitioning import Partition
@@ -110,6 +110,7 @@ class ImportanceSampler(_Sampler):
             self.tracker._listener = weakref.ref(self)  # what is observed has been consumed
         self._group = group
         self._batch = 1
+        self._set_epoch = -1  # as it was set; the same on all ranks, whatever each has asked for
         self._start = 0  # examples of the epoch that came before the state was saved
         self._consumed = 0
         self._counted = self.tracker is not None
@@ -129,7 +130,7 @@ class ImportanceSampler(_Sampler):
         if self.tracker.num_examples != spec.examples:
             raise ConfigError(f"the tracker is for {self.tracker.num_examples} examples, the "
                               f"sampler for {spec.examples}")
-        needed = [spec.notion] if spec.notion else []
+        needed = [spec.notion] if spec.uses_notion else []
         if spec.exchange_source == "training-loss":
             needed.append(LAGGING_LOSS)
         for name in needed:
@@ -176,13 +177,14 @@ class ImportanceSampler(_Sampler):
         if epoch < self.epoch:
             raise ConfigError(f"epoch {epoch} after epoch {self.epoch}: partitions follow from "
                               "those before; make a new sampler, or load_state_dict")
-        if epoch == self.epoch:
+        if epoch == self._set_epoch:
             if self._drawn:
                 self._begin_epoch()
             return
         if self.tracker is not None and synchronise:
             self._synchronise(epoch)
         self._placement.prepare(epoch, self.tracker, losses)
+        self._set_epoch = epoch
         self._begin_epoch()
         if self.tracker is not None:
             self.tracker.start_epoch(epoch)
@@ -200,8 +202,8 @@ class ImportanceSampler(_Sampler):
     def _fingerprint(self) -> int:
         """A number that is the same on ranks that agree."""
         spec = repr(sorted(self._placement.spec.describe().items()))
-        value = zlib.crc32(f"{spec} {self.uneven} {self.epoch}".encode())
-        if self._placement.partition is not None:
+        value = zlib.crc32(f"{spec} {self.uneven} {self._set_epoch}".encode())
+        if self._set_epoch >= 0 and self._placement.partition is not None:
             value = zlib.crc32(self._placement.partition.owners, value)
         return value
 
@@ -275,8 +277,8 @@ class ImportanceSampler(_Sampler):
         dealt_by = self._placement.dealt_by
         return {"format": 1, "spec": self._placement.spec.describe(), "uneven": self.uneven,
                 "world_size": self.world_size, "epoch": self.epoch, "consumed": int(consumed),
-                "batch": self._batch, "owners": self.partition.owners.tobytes(),
-                "dealt_by": None if dealt_by is None else dealt_by.tobytes(),
+                "batch": self._batch, "owners": to_bytes(self.partition.owners),
+                "dealt_by": to_bytes(dealt_by),
                 "tracker": None if self.tracker is None else self.tracker.state_dict()}
 
     def load_state_dict(self, state: Dict[str, Any]) -> None:
@@ -304,12 +306,13 @@ class ImportanceSampler(_Sampler):
         if self._batch != state["batch"] and workers > self.world_size:
             raise ConfigError(f"the state was saved with batches of {state['batch']} per worker, "
                               f"and now they are of {self._batch}")
-        owners = Partition(np.frombuffer(state["owners"], np.uint32), workers)
+        owners = Partition(from_bytes(state["owners"], np.uint32), workers)
         if self.tracker is not None:
             self.tracker.load_state_dict(state["tracker"])
-        self._placement.partition, self._placement.epoch = owners, int(state["epoch"])
+        self._set_epoch = self._placement.epoch = int(state["epoch"])
+        self._placement.partition = owners
         self._placement.dealt_by = (None if state["dealt_by"] is None
-                                    else np.frombuffer(state["dealt_by"], np.float32))
+                                    else from_bytes(state["dealt_by"], np.float32))
         self._begin_epoch()
         length = int(self._epoch_visits()[0].size)
         self._start = self._consumed = min(int(state["consumed"]), length)
@@ -331,7 +334,7 @@ def _with_notion(spec: PlacementSpec, tracker: Optional[Tracker]) -> PlacementSp
 
 def _make_tracker(spec: PlacementSpec) -> Optional[Tracker]:
     """The tracker that the decisions need; None if they need none."""
-    notions = [spec.notion] if spec.uses_importance or spec.exchange_source == "notion" else []
+    notions = [spec.notion] if spec.uses_notion else []
     if spec.exchange_source == "training-loss" and LAGGING_LOSS not in notions:
         notions.append(LAGGING_LOSS)
     if not notions:

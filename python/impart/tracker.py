@@ -9,8 +9,8 @@ from typing import Any, Dict, List, Optional
 import numpy as np
 
 from impart import _core
-from impart._arrays import (as_count, as_floats, as_ids, as_integers, as_scores, as_seed,
-                            is_on_device, is_tensor)
+from impart._arrays import (as_count, as_floats, as_ids, as_integers, as_scores, as_seed, from_bytes,
+                            is_on_device, is_tensor, to_bytes)
 from impart._core import ConfigError, DataError
 from impart._device import DeviceVisits, check_shapes, device_signals
 from impart._distributed import Segment, gather_segments, rank_and_size
@@ -180,8 +180,7 @@ class Tracker:
         rows = as_ids(ids)
         losses = None if loss is None else as_floats(loss, "loss")
         scores = None if logits is None else as_floats(logits, "logits")
-        classes = None if targets is None else as_integers(
-            targets, "targets", ndim=1 if scores is None else scores.ndim - 1)
+        classes = None if targets is None else as_integers(targets, "targets")
         inputs = None
         if features is not None and "gradient_bound" in self._signals:
             inputs = as_floats(features, "features")
@@ -401,12 +400,12 @@ class Tracker:
         with self._lock:
             self._close_segment()
             rank, size = rank_and_size()
-            waiting = [{"epoch": s.epoch, "ids": s.ids.tobytes(), "values": s.values.tobytes()}
+            waiting = [{"epoch": s.epoch, "ids": to_bytes(s.ids), "values": to_bytes(s.values)}
                        for s in self._waiting]
             return {"format": 1, "spec": dict(self._spec), "table": self._table.to_bytes(),
                     "epoch": self._epoch, "visits": self._visits, "waiting": waiting,
-                    "previous": {k: v.tobytes() for k, v in self._previous.items()},
-                    "seen": b"" if self._seen is None else np.packbits(self._seen).tobytes(),
+                    "previous": {k: to_bytes(v) for k, v in self._previous.items()},
+                    "seen": None if self._seen is None else to_bytes(np.packbits(self._seen)),
                     "rank": rank, "world_size": size}
 
     def load_state_dict(self, state: Dict[str, Any]) -> None:
@@ -434,14 +433,16 @@ class Tracker:
             self._buffer.clear()
             self._device = DeviceVisits()
             self._epoch, self._visits = int(state["epoch"]), int(state["visits"])
-            self._waiting = [
-                Segment(int(s["epoch"]), np.frombuffer(s["ids"], np.uint64),
-                        np.frombuffer(s["values"], np.float32).reshape(len(self._signals), -1))
-                for s in state["waiting"]]
-            self._previous = {k: np.frombuffer(v, np.float32) for k, v in state["previous"].items()}
-            seen = np.frombuffer(state["seen"], np.uint8)
+            self._waiting = [self._segment_of(saved) for saved in state["waiting"]]
+            self._previous = {k: from_bytes(v, np.float32) for k, v in state["previous"].items()}
+            seen = from_bytes(state["seen"], np.uint8)
             self._seen = (np.unpackbits(seen, count=self.num_examples).astype(bool)
                           if seen.size else None)
+
+    def _segment_of(self, saved: Dict[str, Any]) -> Segment:
+        ids = from_bytes(saved["ids"], np.uint64)
+        values = from_bytes(saved["values"], np.float32)
+        return Segment(int(saved["epoch"]), ids, values.reshape(len(self._signals), ids.size))
 
     def __repr__(self) -> str:
         return f"Tracker(num_examples={self.num_examples}, notions={self.notions})"

@@ -51,16 +51,29 @@ TEST(TableFile, KeepsTheWholeState) {
   EXPECT_EQ(testing::read_text(folder / "a"), testing::read_text(folder / "b"));
 }
 
-TEST(TableFile, NoticesEveryFlippedBitThatMatters) {
+TEST(TableFile, IsTheSameInMemory) {
   const TemporaryFolder folder;
-  save_table(folder / "table", make_used_table());
-  const std::string whole = testing::read_text(folder / "table");
+  const ImportanceTable table = make_used_table();
+  save_table(folder / "table", table);
+  const std::string bytes = table_bytes(table);
+  EXPECT_EQ(testing::read_text(folder / "table"), bytes);
+  EXPECT_EQ(table_bytes(table_from_bytes(std::as_bytes(std::span(bytes)))), bytes);
+}
+
+TEST(TableFile, RemembersWhatItKeepsBesidesItsNotions) {
+  const ImportanceTable table({.examples = 3, .keeps = StateSet::kForgetting});
+  const std::string bytes = table_bytes(table);
+  EXPECT_EQ(table_from_bytes(std::as_bytes(std::span(bytes))).needs(), StateSet::kForgetting);
+}
+
+TEST(TableFile, NoticesEveryFlippedBitThatMatters) {
+  const std::string whole = table_bytes(make_used_table());
   std::size_t unnoticed = 0;
   for (std::size_t at = 0; at < whole.size(); ++at) {
     std::string damaged = whole;
     damaged[at] = static_cast<char>(damaged[at] ^ (1 << (at % 8)));
     try {
-      load_table(folder.write("damaged", damaged));
+      table_from_bytes(std::as_bytes(std::span(damaged)));
       // Only the zeros between two arrays mean nothing.
       ASSERT_EQ(whole[at], '\0') << at;
       ++unnoticed;
