@@ -84,6 +84,8 @@ foreach(piece store images mds fetch io statistics studies report text text_mode
   add_subdirectory(${piece})
 endforeach()
 add_subdirectory(cuda)
+add_subdirectory(own)
+add_subdirectory(install)
 if(IMPART_PYTHON)
   add_subdirectory(python)
 endif()
