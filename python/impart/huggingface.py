@@ -19,7 +19,6 @@ from typing import Any, Iterator, Mapping, Optional, Sequence
 
 from impart import (ConfigError, DataError, ImportanceBatchSampler, ImportanceSampler,
                     IndexedDataset, Tracker)
-from impart.checkpoints import pack_state, unpack_state
 from impart.run_files import optional_module
 
 transformers = optional_module("transformers", "transformers", "impart.huggingface")
@@ -57,7 +56,7 @@ class ImportanceCallback(transformers.TrainerCallback):  # type: ignore[misc, na
         if not path.exists():
             raise DataError(f"{path}: there is no such file: the checkpoint was made without impart, "
                             "or by other processes")
-        self.sampler.load_state_dict(unpack_state(torch.load(path, map_location="cpu")))
+        self.sampler.load_state_dict(torch.load(path, map_location="cpu"))
         self.resume_from = None
 
     def on_epoch_begin(self, args: Any, state: Any, control: Any, **_: Any) -> None:
@@ -73,7 +72,7 @@ class ImportanceCallback(transformers.TrainerCallback):  # type: ignore[misc, na
         folder = Path(args.output_dir) / f"checkpoint-{state.global_step}"
         folder.mkdir(parents=True, exist_ok=True)
         unfinished = folder / (_state_file(args) + ".new")
-        torch.save(pack_state(self.sampler.state_dict(consumed=0)), unfinished)
+        torch.save(self.sampler.state_dict(consumed=0), unfinished)
         unfinished.replace(folder / _state_file(args))
 
     def on_train_end(self, args: Any, state: Any, control: Any, **_: Any) -> None:
@@ -200,7 +199,7 @@ class _Batches:
         self.drop_last = batches.drop_last
 
     def __iter__(self) -> Iterator[list[int]]:
-        return iter(self._batches)
+        yield from self._batches  # drawn at the first batch: a loader with processes asks twice
 
     def __len__(self) -> int:
         return len(self._batches)

@@ -49,7 +49,7 @@ def train_with_huggingface(folder, checkpoint, visits, language=False):
     args = transformers.TrainingArguments(
         output_dir=str(folder), num_train_epochs=EPOCHS, per_device_train_batch_size=8, report_to=[],
         use_cpu=True, save_steps=5, disable_tqdm=True, dataloader_pin_memory=False,
-        ddp_backend="gloo" if SIZE > 1 else None)
+        ddp_backend="gloo" if SIZE > 1 else None, dataloader_num_workers=2 if language else 0)
     trainer = make_trainer()(model=model, args=args, train_dataset=data, eval_dataset=data[:9],
                              importance={"heuristic": "blocks", "warmup": 2, "interval": 1},
                              notions=["loss-average", "loss-variance"])

@@ -95,8 +95,30 @@ class HuggingFace(AdapterTest):
     def test_two_processes_share_the_examples_and_agree(self):
         self.check_two_processes()
 
-    def test_language_models_are_observed_token_by_token(self):
+    def test_language_models_visit_every_example_once_with_loaders_of_two_processes(self):
         self.check_one_process("language")
+
+    def test_losses_of_examples_are_those_that_the_model_itself_averages(self):
+        import torch
+        import transformers
+        from impart.huggingface import make_trainer
+        words = torch.randint(5, 50, (6, 8), generator=torch.Generator().manual_seed(1))
+        gpt = transformers.GPT2LMHeadModel(transformers.GPT2Config(
+            vocab_size=50, n_positions=8, n_embd=16, n_layer=1, n_head=2, bos_token_id=0, eos_token_id=0))
+        t5 = transformers.T5ForConditionalGeneration(transformers.T5Config(
+            vocab_size=50, d_model=16, d_kv=8, d_ff=16, num_layers=1, num_heads=2, decoder_start_token_id=0))
+        bert = transformers.BertForTokenClassification(transformers.BertConfig(
+            vocab_size=50, hidden_size=16, num_hidden_layers=1, num_attention_heads=2, intermediate_size=16))
+        args = transformers.TrainingArguments(output_dir=str(self.folder), report_to=[], use_cpu=True)
+        for model, labels in [(gpt, words), (t5, words), (bert, words % 2)]:
+            with self.subTest(model=type(model).__name__):
+                labels = labels.clone()
+                labels[:, -2:] = -100
+                trainer = make_trainer()(model=model, args=args, train_dataset=[{}] * 6,
+                                         notions=["loss-average"])
+                outputs = model.eval()(input_ids=words, labels=labels)
+                trainer.tracker.observe(range(6), **trainer.importance_signals(outputs, labels))
+                self.assertAlmostEqual(trainer.tracker.importance().mean(), outputs.loss.item(), places=5)
 
     def test_what_cannot_work_is_refused(self):
         import impart

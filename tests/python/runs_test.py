@@ -289,7 +289,10 @@ class ReadStudy(FolderTest):
                 impart.read_study(self.study)
 
 
-@unittest.skipUnless(IMPART, "needs the command: runs_test.py path/to/impart")
+HAS_ENGINE = IMPART is not None and pathlib.Path(IMPART).with_name("impart-engine").exists()
+
+
+@unittest.skipUnless(HAS_ENGINE, "needs the command and its engine: runs_test.py path/to/impart")
 class RealRun(FolderTest):
     def test_what_the_trainer_wrote_reads_back(self):
         done = subprocess.run(
