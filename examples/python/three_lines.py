@@ -18,7 +18,7 @@ if "RANK" in os.environ:
 torch.set_num_threads(1)
 torch.manual_seed(1)
 epochs = 4
-data, _ = load_images(train=1000)
+data, _ = load_images(train=600)
 model = small_network()
 if torch.distributed.is_initialized():
     model = torch.nn.parallel.DistributedDataParallel(model)
