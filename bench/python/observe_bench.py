@@ -104,6 +104,9 @@ def main():
             way()
             seconds[name].append(median_seconds(way, options.rounds))
     step_seconds = statistics.median(steps)
+    # What observing puts off until the epoch ends, for as many steps as were observed.
+    observed = many.visits // BATCH
+    put_off = median_seconds(lambda: many.start_epoch(1), 1) / observed
     print(f"torch {torch.__version__}, {options.threads} threads; a step of ResNet-18, batch "
           f"{BATCH}, {SIDE} x {SIDE}: {step_seconds * 1e3:.0f} ms")
     base = {}
@@ -113,6 +116,8 @@ def main():
         base.setdefault(kind, value)
         print(f"{name:34} {value * 1e6:9.1f} us   {100 * value / step_seconds:7.4f} % of a step"
               f"   {base[kind] / value:7.1f} x the loop's speed")
+    print(f"{'counting them, six notions':34} {put_off * 1e6:9.1f} us   "
+          f"{100 * put_off / step_seconds:7.4f} % of a step, at the end of the epoch")
 
 
 if __name__ == "__main__":

@@ -14,8 +14,7 @@ struct RowSignals {
   float error_norm = 0;
 };
 
-/// `scratch` has room for `classes` floats. NaN and infinite logits give NaN or infinite signals.
-RowSignals signals_of_row(const float* logits, std::size_t classes, std::size_t target,
-                          float* scratch);
+/// NaN and plus infinity among the logits give NaN or infinite signals.
+RowSignals signals_of_row(const float* logits, std::size_t classes, std::size_t target);
 
 }  // namespace impart

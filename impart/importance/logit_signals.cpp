@@ -61,13 +61,13 @@ double feature_factor(const ForwardRows& batch, std::size_t row) {
 }
 
 ExampleSums sum_rows(const ForwardRows& batch, std::size_t first, std::size_t count,
-                     bool with_features, std::vector<float>& scratch) {
+                     bool with_features) {
   ExampleSums sums;
   for (std::size_t row = first; row < first + count; ++row) {
     if (batch.targets[row] == kIgnoredTarget) continue;
     const RowSignals signals =
         signals_of_row(batch.logits.data() + row * batch.classes, batch.classes,
-                       static_cast<std::size_t>(batch.targets[row]), scratch.data());
+                       static_cast<std::size_t>(batch.targets[row]));
     sums.loss += double{signals.loss};
     sums.probability += double{signals.probability};
     sums.correct += double{signals.correct};
@@ -99,9 +99,8 @@ std::vector<float> signals_of_logits(const ForwardRows& batch, StateSet state) {
   const bool is_block = batch.rows_per_example > 0;
   const std::size_t per_example = std::max<std::size_t>(1, batch.rows_per_example);
   std::vector<float> values(names.size() * examples);
-  std::vector<float> scratch(batch.classes);
   for (std::size_t i = 0; i < examples; ++i) {
-    const ExampleSums sums = sum_rows(batch, i * per_example, per_example, with_features, scratch);
+    const ExampleSums sums = sum_rows(batch, i * per_example, per_example, with_features);
     const double rows = static_cast<double>(std::max<std::size_t>(1, sums.rows));
     const double loss = batch.losses.empty() ? sums.loss / rows : double{batch.losses[i]};
     std::size_t position = i;

@@ -40,7 +40,7 @@ class DeviceVisits:
             flat = np.concatenate([ids.cpu().numpy() for ids in self.ids])
         ends = np.cumsum([ids.shape[0] for ids in self.ids])
         batches = list(zip(np.split(flat, ends[:-1]), np.split(signals, ends[:-1], axis=1)))
-        self.__init__()
+        self.ids, self.values, self.visits = [], [], 0
         return batches
 
 
@@ -79,7 +79,9 @@ def _row_signals(names: Sequence[str], logits: Any, targets: Any, features: Any)
     classes = logits.shape[1]
     is_class = (targets >= 0) & (targets < classes)
     column = targets.clamp(0, classes - 1).unsqueeze(1)
-    log_p = p = error = None
+    log_p: Any = None
+    p: Any = None
+    error: Any = None
     if set(names) - {"correct", "margin"}:
         log_p = torch.log_softmax(logits, 1)
     if set(names) & {"entropy", "error_norm", "gradient_bound"}:

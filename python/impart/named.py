@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
-from typing import List, NamedTuple, Tuple
+import difflib
+from typing import Dict, List, NamedTuple, Tuple, TypeVar
 
 from impart import _core
+
+Row = TypeVar("Row")
 
 
 class Notion(NamedTuple):
@@ -70,12 +73,10 @@ HEURISTICS = {row.name: row for row in heuristics()}
 EXCHANGES = {row.name: row for row in exchanges()}
 
 
-def find(table: dict, kind: str, name: str):
+def find(table: Dict[str, Row], kind: str, name: str) -> Row:
     """The row of that name; ConfigError with what there is."""
-    if name in table:
+    if isinstance(name, str) and name in table:
         return table[name]
-    import difflib
-
     near = difflib.get_close_matches(str(name), table, n=1)
     hint = f"did you mean '{near[0]}'?" if near else "there are " + ", ".join(table)
     raise _core.ConfigError(f"unknown {kind} '{name}'; {hint}")

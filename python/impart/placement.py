@@ -146,7 +146,7 @@ class Placement:
             self.partition = partition(importance, spec.heuristic, spec.workers, self.partition,
                                        spec.sticky, spec.seed, epoch, self.labels)
             self.dealt_by = importance if spec.uses_importance else None
-        elif kind == "exchange":
+        elif kind == "exchange" and spec.exchange is not None:
             earlier = sum(1 for at, what in events.items() if what == "exchange" and at < epoch)
             self.partition = exchange(self.partition, spec.exchange, spec.fraction,
                                       self._importance_for_exchange(tracker, losses), spec.seed,
@@ -171,11 +171,13 @@ class Placement:
                 raise ConfigError(f"the exchange {self.spec.exchange} needs the current model's "
                                   "loss of every example: set_epoch(epoch, losses=...)")
             return as_scores(losses() if callable(losses) else losses, "losses")
+        if tracker is None:
+            raise ConfigError(f"the exchange {self.spec.exchange} needs a tracker")
         self._check_observed(tracker)
         return tracker.importance(LAGGING_LOSS if source == "training-loss" else self.spec.notion)
 
     def _check_observed(self, tracker: Tracker) -> None:
-        known = named.NOTIONS.get(self.spec.notion)
+        known = named.NOTIONS.get(self.spec.notion or "")
         if tracker.visits == 0 and not (known and not known.needs_visits):
             raise ConfigError("nothing was observed: call tracker.observe after each forward pass")
 

@@ -19,7 +19,7 @@ from impart.tracker import Tracker
 try:
     from torch.utils.data import Sampler as _Sampler
 except ImportError:
-    _Sampler = object
+    _Sampler = object  # type: ignore[assignment,misc]
 
 _CHUNK = 1 << 16  # ids that become Python's integers at once
 
@@ -96,7 +96,7 @@ class ImportanceSampler(_Sampler):
         if workers < self.world_size:
             raise ConfigError(f"{self.world_size} ranks for {workers} workers: every rank has at "
                               "least one")
-        examples = dataset_or_len if hasattr(dataset_or_len, "__index__") else len(dataset_or_len)
+        examples = len(dataset_or_len) if hasattr(dataset_or_len, "__len__") else dataset_or_len
         self.uneven = uneven
         spec = PlacementSpec(
             examples=examples, workers=workers, heuristic=heuristic, notion=notion, warmup=warmup,
@@ -204,7 +204,7 @@ class ImportanceSampler(_Sampler):
         spec = repr(sorted(self._placement.spec.describe().items()))
         value = zlib.crc32(f"{spec} {self.uneven} {self._set_epoch}".encode())
         if self._set_epoch >= 0 and self._placement.partition is not None:
-            value = zlib.crc32(self._placement.partition.owners, value)
+            value = zlib.crc32(self._placement.partition.owners.data, value)
         return value
 
     def _begin_epoch(self) -> None:

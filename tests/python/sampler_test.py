@@ -392,8 +392,10 @@ class WrongUseTest(unittest.TestCase):
             impart.ImportanceSampler(N - 1, tracker)
         with self.assertRaisesRegex(impart.ConfigError, "leaves none to learn"):
             impart.ImportanceSampler(N, ignore=3, warmup=2)
-        with self.assertRaises(TypeError):
+        with self.assertRaisesRegex(impart.ConfigError, "number of examples is None"):
             impart.ImportanceSampler(None)
+        for sized in [range(N), np.zeros((N, 2)), [0] * N, np.int64(N)]:
+            self.assertEqual(len(impart.ImportanceSampler(sized)), N)
 
 
 class WithoutTorchTest(unittest.TestCase):
