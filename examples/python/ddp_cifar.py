@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 """Trains with DistributedDataParallel on CPUs; who trains on what is decided by importance.
 
-    python3 examples/python/ddp_cifar.py                                # two processes, drawn images
-    python3 examples/python/ddp_cifar.py --data DIR --epochs 20         # CIFAR-10's binary files
+    python3 examples/python/ddp_cifar.py                             # two processes, drawn images
+    python3 examples/python/ddp_cifar.py --data DIR --epochs 20      # CIFAR-10's binary files
     torchrun --nproc_per_node 4 examples/python/ddp_cifar.py --heuristic blocks
 
 With --checkpoints FOLDER it can be killed at any time; --resume goes on with the very next batch.

@@ -108,7 +108,7 @@ class ImportanceCallback(_lightning().Callback):  # type: ignore[misc]
         self.tracker.synchronise()
 
     def state_dict(self) -> dict[str, Any]:
-        """The state of all processes. Collective: Lightning calls it in all, and writes one file."""
+        """The state of all processes. Collective: all call it, and Lightning writes one file."""
         if self._sampler is None:
             return {}
         return {"processes": _gather(self._sampler.state_dict())}

@@ -1,5 +1,8 @@
 #!/usr/bin/env python3
-"""Runs the examples as a user would: python3 examples_test.py, with the package on PYTHONPATH."""
+"""Runs the examples as a user would.
+
+    PYTHONPATH=build/dev/python python3 examples_test.py
+"""
 
 import importlib.util
 import os

@@ -1,5 +1,8 @@
 #!/usr/bin/env python3
-"""Runs and studies as tables: python3 runs_test.py [path/to/impart], with the package on PYTHONPATH."""
+"""Runs and studies as tables.
+
+    PYTHONPATH=build/dev/python python3 runs_test.py [path/to/impart]
+"""
 
 import contextlib
 import json
@@ -298,7 +301,8 @@ class RealRun(FolderTest):
         done = subprocess.run(
             [IMPART, "train", "epochs=3", "data.name=shapes", "data.train_examples=120",
              "data.test_examples=40", "model.name=mlp", "workers.count=3", "workers.batch=8",
-             "importance.ignore=0", "importance.record=[confidence,variability,correctness]", "importance.history=true",
+             "importance.ignore=0", "importance.record=[confidence,variability,correctness]",
+             "importance.history=true",
              "partition.heuristic=blocks", "partition.warmup=1", "partition.interval=1",
              "partition.save=true", "checkpoint.every=0", f"output={self.folder / 'run'}"],
             capture_output=True, text=True, check=False)
