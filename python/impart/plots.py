@@ -152,7 +152,7 @@ def _importance_of(source: Any, notion: Optional[str]) -> tuple[np.ndarray, str]
     if isinstance(source, Run):
         name = notion or source.config["importance"]["notion"]
         if name not in source.importance:
-            kept = ", ".join(map(str, source.importance.columns.drop("visits")))
+            kept = ", ".join(map(str, source.importance.columns.drop("visits", errors="ignore")))
             raise ConfigError(f"{source.folder} did not record '{name}', but {kept}")
         return source.importance[name].to_numpy(), name
     if hasattr(source, "importance"):
