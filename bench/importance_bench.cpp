@@ -1,6 +1,7 @@
-// What it costs to track every signal of every example.
+// What it costs to track every signal of every example, and to repartition by what was learnt.
 //
 //   build/release/bin/importance_bench
+//   build/release/bin/importance_bench --benchmark_filter=repartition
 //
 // The statistics are checked against plain sums in double before anything is timed; `ratio`
 // compares with a loop that does nothing but copy the seven signals of a batch, in the same run.
@@ -14,6 +15,7 @@
 #include "bench/check.h"
 #include "impart/core/random.h"
 #include "impart/importance/importance_table.h"
+#include "impart/partition/heuristics.h"
 
 namespace impart::bench {
 namespace {
@@ -91,6 +93,26 @@ void observe_all(benchmark::State& state, const std::vector<NotionEntry>& notion
   state.counters["ratio"] = ours / copying;
 }
 
+/// What happens between two intervals: importance of all examples, ranking, assignment to 4.
+void repartition(benchmark::State& state, const NotionEntry& notion) {
+  ImportanceTable table({.examples = kExamples, .notions = {notion}});
+  const Epoch epochs[] = {make_epoch(0), make_epoch(1)};
+  for (std::uint32_t number = 0; auto _ : state) {
+    for (const Epoch& epoch : epochs) observe(table, number++, epoch);
+    const std::vector<float> expected = table.importance(notion.name);
+    Partition partition({}, 1);
+    std::vector<float> importance;
+    state.SetIterationTime(seconds_of([&] {
+      importance = table.close_window(notion.name);
+      partition = deal_in_stripes(importance, {.workers = 4});
+    }));
+    require(importance == expected, "the importance of the window");
+    for (std::uint32_t worker = 0; worker < 4; ++worker) {
+      require(partition.sizes()[worker] == kExamples / 4, "parts of one size");
+    }
+  }
+}
+
 }  // namespace
 }  // namespace impart::bench
 
@@ -107,6 +129,13 @@ int main(int argc, char** argv) {
                                  [&](benchmark::State& s) { ib::observe_all(s, {notion}); })
         ->UseManualTime()
         ->MinTime(0.1)
+        ->Unit(benchmark::kMillisecond);
+  }
+  for (const char* name : {"loss-average", "loss-variance"}) {
+    const auto& notion = impart::find_entry(impart::kNotions, "notion", name);
+    benchmark::RegisterBenchmark(fmt::format("repartition/{}", name).c_str(),
+                                 [&](benchmark::State& s) { ib::repartition(s, notion); })
+        ->UseManualTime()
         ->Unit(benchmark::kMillisecond);
   }
   benchmark::Initialize(&argc, argv);

@@ -16,7 +16,7 @@ impart_test(comm_test
     comm/single_test.cpp
   LIBRARIES impart::comm)
 add_executable(comm_process_test comm/comm_process_test.cpp)
-target_link_libraries(comm_process_test PRIVATE impart::comm fmt::fmt impart_options)
+target_link_libraries(comm_process_test PRIVATE impart::comm impart::partition fmt::fmt impart_options)
 add_executable(failing_job comm/failing_job.cpp)
 target_link_libraries(failing_job PRIVATE impart::comm fmt::fmt impart_options)
 if(IMPART_MPIRUN)
@@ -84,6 +84,8 @@ foreach(piece store images mds fetch io statistics studies report text text_mode
   add_subdirectory(${piece})
 endforeach()
 add_subdirectory(cuda)
+add_subdirectory(own)
+add_subdirectory(install)
 if(IMPART_PYTHON)
   add_subdirectory(python)
 endif()

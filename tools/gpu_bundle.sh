@@ -9,7 +9,7 @@
 #
 #   DEST/run impart train presets/quick.yaml        runs bin/impart with the libraries it needs
 #
-# `run` takes torch's libraries from the machine's python3, and of lib/ only what the machine
+# `run` takes torch's libraries, and NCCL, from the machine's python3, and of lib/ only what the machine
 # itself does not have.
 set -eu
 
@@ -44,7 +44,11 @@ if [ ! -e "$here/found" ]; then
     name=$(basename "$library")
     echo "$known" | grep -qxF "$name" || ln -sf "$library" "$here/missing/$name"
   done
-  python3 -c 'import os, importlib.util as u; print(os.path.join(os.path.dirname(u.find_spec("torch").origin), "lib"))' > "$here/found.new"
+  python3 - > "$here/found.new" <<'PYTHON'
+import glob, importlib.util, os
+torch = os.path.dirname(importlib.util.find_spec("torch").origin)
+print(":".join([torch + "/lib"] + glob.glob(os.path.dirname(torch) + "/nvidia/nccl/lib")))
+PYTHON
   mv "$here/found.new" "$here/found"
 fi
 program=$1

@@ -2,6 +2,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <span>
 #include <string_view>
@@ -102,6 +103,12 @@ class Communicator {
                   std::span<std::byte> all);
   void all_gather(std::span<const float> mine, std::span<const std::size_t> counts,
                   std::span<float> all);
+
+  /// Returns when `done` does so with true; it is called again and again. PeerError as for the
+  /// collectives. For work that other means than this communicator carry out together.
+  virtual void wait_until(const std::function<bool()>& done) = 0;
+  /// Counts an all-reduce of so many bytes that other means have carried out.
+  void note_all_reduce(std::size_t bytes) { count_all_reduce(bytes); }
 
   /// What this process has sent since the communicator was made.
   const Traffic& traffic() const { return traffic_; }

@@ -5,6 +5,7 @@
 #include <array>
 #include <chrono>
 #include <exception>
+#include <functional>
 #include <limits>
 #include <memory>
 #include <span>
@@ -97,6 +98,14 @@ class MpiCommunicator final : public Communicator {
       watch_.announce(reason);
     } catch (const std::exception&) {
       return;  // no memory for messages: the launcher ends the others
+    }
+  }
+
+  void wait_until(const std::function<bool()>& done) override {
+    require_usable();
+    while (!done()) {
+      look_after_peers();
+      std::this_thread::yield();
     }
   }
 

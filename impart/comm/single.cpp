@@ -2,6 +2,7 @@
 // nobody to send to.
 
 #include <algorithm>
+#include <thread>
 
 #include "impart/comm/communicator.h"
 
@@ -19,6 +20,9 @@ class SingleCommunicator final : public Communicator {
   SingleCommunicator() : Communicator(0, 1) {}
 
   void announce_failure(std::string_view) noexcept override {}
+  void wait_until(const std::function<bool()>& done) override {
+    while (!done()) std::this_thread::yield();
+  }
 
  private:
   void do_barrier() override {}

@@ -6,6 +6,7 @@
 #include "impart/cuda/fold.h"
 #include "impart/cuda/images.h"
 #include "impart/cuda/signals.h"
+#include "impart/cuda/tokens.h"
 #include "impart/cuda/update.h"
 
 namespace impart::cuda {
@@ -54,6 +55,12 @@ void gather_images(const GatherImages&, Stream) {
   fail();
 }
 void measure_signals(const MeasureSignals&, Stream) {
+  fail();
+}
+void measure_tokens(const MeasureTokens&, Stream) {
+  fail();
+}
+void differentiate_tokens(const DifferentiateTokens&, Stream) {
   fail();
 }
 void update(const Update&, Stream) {

@@ -59,10 +59,13 @@ __global__ void __launch_bounds__(kThreads) measure(const MeasureSignals m) {
 
   float error = 0;
   const float scale = m.step != nullptr ? m.step->loss_scale : 1.f;
+  const float spread = m.smoothing / static_cast<float>(classes);
   for (int c = lane; c < classes; c += kWarp) {
-    const float difference = expf(logits[c] - best.value) / sum - (c == label ? 1.f : 0.f);
+    const float target = c == label ? 1.f : 0.f;
+    const float difference = expf(logits[c] - best.value) / sum - target;
     error += difference * difference;
-    if (m.grad_logits != nullptr) m.grad_logits[row * m.classes + c] = difference * scale;
+    if (m.grad_logits == nullptr) continue;
+    m.grad_logits[row * m.classes + c] = (difference + m.smoothing * target - spread) * scale;
   }
   const float error_norm = sqrtf(warp_sum(error));
 

@@ -25,7 +25,9 @@ struct MeasureSignals {
   float* out = nullptr;
   std::int64_t stride = 0;
   int places[kSignalCount] = {-1, -1, -1, -1, -1, -1, -1};
-  float* grad_logits = nullptr;  ///< (p - onehot(y)) · step->loss_scale; may be null
+  /// (p - (1 - smoothing) · onehot(y) - smoothing / classes) · step->loss_scale; may be null.
+  float* grad_logits = nullptr;
+  float smoothing = 0;
 };
 
 void measure_signals(const MeasureSignals& measure, Stream stream);

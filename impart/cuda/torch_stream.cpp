@@ -3,10 +3,15 @@
 #include <iterator>
 
 #include <ATen/cuda/CUDAEvent.h>
+#include <c10/cuda/CUDAFunctions.h>
 #include <c10/cuda/CUDAGuard.h>
 #include <c10/cuda/CUDAStream.h>
 
 namespace impart::cuda {
+
+void use_device(int index) {
+  c10::cuda::set_device(static_cast<c10::DeviceIndex>(index));
+}
 
 Stream current_stream() {
   return c10::cuda::getCurrentCUDAStream().stream();

@@ -10,6 +10,9 @@
 
 namespace impart::cuda {
 
+/// Makes a GPU the current device of this thread.
+void use_device(int index);
+
 /// The stream of the current device that torch puts its work on at the moment.
 Stream current_stream();
 

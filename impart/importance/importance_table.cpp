@@ -150,6 +150,14 @@ std::vector<float> ImportanceTable::importance(std::string_view notion) const {
   return values;
 }
 
+std::vector<float> ImportanceTable::close_window(std::string_view notion) {
+  const std::size_t position = position_of(notion);
+  close_window();
+  std::vector<float> values = previous_[position];
+  fill_unknown(values);
+  return values;
+}
+
 void ImportanceTable::close_window() {
   std::vector<std::vector<float>> known;
   for (std::size_t i = 0; i < spec_.notions.size(); ++i) known.push_back(known_importance(i));

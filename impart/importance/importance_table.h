@@ -58,6 +58,8 @@ class ImportanceTable {
 
   /// Ends the window: remembers its importance, and forgets its visits (WindowKind::kInterval).
   void close_window();
+  /// The same; returns what importance(notion) was before, without computing it a second time.
+  std::vector<float> close_window(std::string_view notion);
 
   /// Visits with a NaN or infinite signal in the run, for reports.
   std::uint64_t non_finite_visits() const { return non_finite_visits_; }

@@ -57,7 +57,7 @@ constexpr float kLowest = -87.0f;
 
 /// x := exp(x) for x from kLowest to 0, wrong by |x| ulp at most, which a sum of them does not
 /// show: 2^(x · log₂ e), with a polynomial for the fraction. Two thirds of the work of
-/// `exponentiate`.
+/// `exponentiate`. It may make anything of NaN.
 IMPART_INLINE void exponentiate_nearly(Floats& x) {
   constexpr float kLog2E = 1.44269504088896341f;
   constexpr float kRounder = 12582912.0f;  // 1.5 · 2^23: adding it rounds to an integer
@@ -111,6 +111,7 @@ void sum_others(const float* logits, std::size_t classes, std::size_t target, fl
     add_differences(difference, e, squares, differences);
   }
   sums = {sum_lanes(e), sum_lanes(squares), sum_lanes(differences)};
+  if (std::isnan(sums.differences)) sums.e = sums.differences;
 }
 
 }  // namespace

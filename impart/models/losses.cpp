@@ -16,12 +16,32 @@ torch::Tensor row_losses(const torch::Tensor& logits, const torch::Tensor& label
 }  // namespace
 
 torch::Tensor token_losses(const torch::Tensor& logits, const torch::Tensor& targets) {
-  return row_losses(logits.flatten(0, 1), targets.flatten()).view(targets.sizes());
+  const torch::Tensor rows = logits.flatten(0, 1), labels = targets.flatten();
+  const torch::Tensor losses = has_device_losses(logits)
+                                   ? device_token_losses(rows, labels, /*all=*/false).losses
+                                   : row_losses(rows, labels);
+  return losses.view(targets.sizes());
 }
 
 torch::Tensor example_losses(const torch::Tensor& logits, const torch::Tensor& targets) {
   if (logits.dim() == 2) return row_losses(logits, targets);
   return mean_over_targets(token_losses(logits, targets), targets);
+}
+
+MeasuredLosses measure_losses(const torch::Tensor& logits, const torch::Tensor& targets) {
+  if (logits.dim() == 2 || !has_device_losses(logits)) return {example_losses(logits, targets), {}};
+  const TokenMeasures tokens =
+      device_token_losses(logits.flatten(0, 1), targets.flatten(), /*all=*/true);
+  return {mean_over_targets(tokens.losses.view(targets.sizes()), targets), tokens};
+}
+
+torch::Tensor smooth_losses(const torch::Tensor& losses, const torch::Tensor& logits,
+                            const torch::Tensor& targets, double smoothing) {
+  // log Σ exp(x) is in both losses, so they differ by x_y - mean(x).
+  const torch::Tensor column = targets.clamp_min(0).unsqueeze(-1);
+  const torch::Tensor own = logits.gather(-1, column).squeeze(-1).to(torch::kFloat32);
+  const torch::Tensor more = own - logits.mean(-1, /*keepdim=*/false, torch::kFloat32);
+  return losses + smoothing * (targets.dim() == 1 ? more : mean_over_targets(more, targets));
 }
 
 torch::Tensor mean_over_targets(const torch::Tensor& values, const torch::Tensor& targets) {

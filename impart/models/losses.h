@@ -4,6 +4,8 @@
 
 #include <torch/types.h>
 
+#include "impart/models/device_losses.h"
+
 namespace impart {
 
 /// A target that does not count: padding after the last token.
@@ -17,6 +19,19 @@ torch::Tensor token_losses(const torch::Tensor& logits, const torch::Tensor& tar
 /// of the token losses of a block, over its targets; 0 for a block without any. Autograd keeps one
 /// tensor as large as the logits.
 torch::Tensor example_losses(const torch::Tensor& logits, const torch::Tensor& targets);
+
+/// The losses of a batch, and what else the same look at its logits told.
+struct MeasuredLosses {
+  torch::Tensor examples;  ///< as of example_losses
+  TokenMeasures tokens;    ///< of B · T tokens; undefined unless they were measured on a GPU
+};
+MeasuredLosses measure_losses(const torch::Tensor& logits, const torch::Tensor& targets);
+
+/// What training minimises instead of the losses if a share `smoothing` of every target is spread
+/// evenly over all classes: (1 - smoothing) · loss + smoothing · (mean loss over the classes). As
+/// `losses`, [B].
+torch::Tensor smooth_losses(const torch::Tensor& losses, const torch::Tensor& logits,
+                            const torch::Tensor& targets, double smoothing);
 
 /// The mean over the tokens of each example that have a target, [B], of `values`, [B, T]; 0 for a
 /// block without any.

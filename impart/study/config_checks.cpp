@@ -14,9 +14,9 @@ namespace impart {
 namespace {
 
 /// A config that was not read from text may hold anything.
-void check_every_value(const RunConfig& config) {
+void check_every_value(const RunConfig& config, const OwnRows& own) {
   RunConfig scratch;
-  for (const ConfigKey& key : make_schema({})) {
+  for (const ConfigKey& key : make_schema({.own = own})) {
     try {
       key.set(scratch, key.get(config));
     } catch (const ConfigError& error) {
@@ -74,14 +74,14 @@ void check_store(const RunConfig& config) {
   }
 }
 
-std::vector<ScheduleEvent> schedule_of(const RunConfig& config) {
+std::vector<ScheduleEvent> schedule_of(const RunConfig& config, const OwnRows& own) {
   if (config.partition.warmup > config.epochs) {
     throw ConfigError(fmt::format(
         "partition.warmup is {}, but epochs is {}; warm up for fewer epochs, or train for more",
         config.partition.warmup, config.epochs));
   }
   try {
-    return make_schedule(schedule_spec(config));
+    return make_schedule(schedule_spec(config, own));
   } catch (const ConfigError& error) {
     throw ConfigError(fmt::format("importance.ignore {}, partition.warmup {}, interval {}: {}",
                                   config.importance.ignore, config.partition.warmup,
@@ -89,7 +89,8 @@ std::vector<ScheduleEvent> schedule_of(const RunConfig& config) {
   }
 }
 
-void check_exchange(const RunConfig& config, const std::vector<ScheduleEvent>& schedule) {
+void check_exchange(const RunConfig& config, const OwnRows& own,
+                    const std::vector<ScheduleEvent>& schedule) {
   const std::string& strategy = config.exchange.strategy;
   if (strategy == kNoExchange) return;
   if (config.workers.count < 2) {
@@ -109,7 +110,7 @@ void check_exchange(const RunConfig& config, const std::vector<ScheduleEvent>& s
         "partition.interval {} every epoch starts with a new partition",
         strategy, config.epochs, config.partition.warmup, config.partition.interval));
   }
-  const ExchangeEntry& entry = find_entry(kExchanges, "exchange", strategy);
+  const ExchangeEntry& entry = find_entry(kExchanges, own.exchanges, "exchange", strategy);
   if (entry.source == ImportanceSource::kNotion && config.importance.ignore >= first->epoch) {
     throw ConfigError(fmt::format(
         "exchange.strategy: {} exchanges by importance from epoch {} on, but importance.ignore is "
@@ -120,14 +121,15 @@ void check_exchange(const RunConfig& config, const std::vector<ScheduleEvent>& s
 
 }  // namespace
 
-void validate(const RunConfig& config) {
-  check_every_value(config);
+void validate(const RunConfig& config, const OwnRows& own) {
+  check_rows(own);
+  check_every_value(config, own);
   check_name(config);
   check_workers(config);
   check_optimizer(config);
   check_precision(config);
   check_store(config);
-  check_exchange(config, schedule_of(config));
+  check_exchange(config, own, schedule_of(config, own));
   expand_output(config);
   expand_store_path(config);
 }

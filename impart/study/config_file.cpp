@@ -120,7 +120,7 @@ RunConfig load_config(const std::optional<std::string>& path,
       throw ConfigError(fmt::format("override '{}': {}", text, error.what()));
     }
   }
-  validate(config);
+  validate(config, names.own);
   config.output = expand_output(config);
   config.store.path = expand_store_path(config);
   return config;

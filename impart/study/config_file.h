@@ -24,8 +24,8 @@ RunConfig load_config(const std::optional<std::string>& path,
 void read_config_file(const std::string& path, const Schema& schema, RunConfig& config);
 
 /// ConfigError if a value is out of its range or two contradict each other: names the keys. Names
-/// of data sets, augmentations and models are not checked.
-void validate(const RunConfig& config);
+/// of data sets, augmentations and models are not checked. ConfigError for wrong rows, too.
+void validate(const RunConfig& config, const OwnRows& own = {});
 
 /// The run directory: `output` with {name} and {seed} filled in. ConfigError for other
 /// placeholders.

@@ -175,6 +175,13 @@ void add_workers(Schema& schema) {
               "exact: the same bits for every number of processes");
   workers.key("micro_batch", &WorkersConfig::micro_batch, whole(0u),
               "most examples in one forward pass; 0: chosen by the run");
+  using Transport = WorkersConfig::Transport;
+  workers.key("transport", &WorkersConfig::transport,
+              choice<Transport>("transport", {{"auto", Transport::kAuto},
+                                              {"mpi", Transport::kMpi},
+                                              {"nccl", Transport::kNccl}}),
+              "what sums gradients of GPUs; auto: NCCL where every process has its own, else MPI",
+              kSameResult);
 }
 
 void add_optimizer(Schema& schema) {
@@ -212,11 +219,15 @@ void add_optimizer(Schema& schema) {
                 "last learning rate as a share of lr (schedules cosine, linear)");
   optimizer.key("clip_norm", &Config::clip_norm, number({}),
                 "largest norm of a step's gradient; 0: no limit");
+  optimizer.key("label_smoothing", &Config::label_smoothing,
+                number({.most = 1, .without_most = true}),
+                "share of every target that training spreads over all classes");
 }
 
-void add_placement(Schema& schema) {
+void add_placement(Schema& schema, const OwnRows& own) {
   SectionKeys importance(schema, "importance", &RunConfig::importance);
-  importance.key("notion", &ImportanceConfig::notion, name_of("notion", names_of(kNotions)),
+  importance.key("notion", &ImportanceConfig::notion,
+                 name_of("notion", names_of(kNotions, own.notions)),
                  "what makes an example important");
   importance.key("ignore", &ImportanceConfig::ignore, whole(0u, kMostEpochs),
                  "first epochs whose signals do not count");
@@ -226,7 +237,8 @@ void add_placement(Schema& schema) {
                  "which visits count: those since the last repartitioning, or all");
   importance.key("history", &ImportanceConfig::history, flag(),
                  "record every loss (4 bytes per example and epoch)", kSameResult);
-  importance.key("record", &ImportanceConfig::record, names_of_many("notion", names_of(kNotions)),
+  importance.key("record", &ImportanceConfig::record,
+                 names_of_many("notion", names_of(kNotions, own.notions)),
                  "further notions to measure and write", kSameResult);
   importance.key("texts", &ImportanceConfig::texts, whole(0u, 100000u),
                  "how many of the hardest and easiest texts of each notion to write (text)",
@@ -236,7 +248,8 @@ void add_placement(Schema& schema) {
 
   SectionKeys partition(schema, "partition", &RunConfig::partition);
   partition.key("heuristic", &PartitionConfig::heuristic,
-                name_of("heuristic", names_of(kHeuristics)), "how importance becomes a partition");
+                name_of("heuristic", names_of(kHeuristics, own.heuristics)),
+                "how importance becomes a partition");
   partition.key("warmup", &PartitionConfig::warmup, whole(0u, kMostEpochs),
                 "epochs at the start, each with a new random partition");
   partition.key("interval", &PartitionConfig::interval, whole(0u, kMostEpochs),
@@ -246,7 +259,7 @@ void add_placement(Schema& schema) {
   partition.key("save", &PartitionConfig::save, flag(), "write every partition", kSameResult);
 
   SectionKeys exchange(schema, "exchange", &RunConfig::exchange);
-  std::vector<std::string_view> strategies = names_of(kExchanges);
+  std::vector<std::string_view> strategies = names_of(kExchanges, own.exchanges);
   strategies.insert(strategies.begin(), kNoExchange);
   exchange.key("strategy", &ExchangeConfig::strategy, name_of("exchange", strategies),
                "what workers exchange between two epochs");
@@ -306,7 +319,7 @@ Schema make_schema(const KnownNames& names) {
   add_model(schema, names);
   add_workers(schema);
   add_optimizer(schema);
-  add_placement(schema);
+  add_placement(schema, names.own);
   add_outputs(schema);
   return schema;
 }

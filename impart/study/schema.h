@@ -8,17 +8,20 @@
 
 #include "impart/study/value_rules.h"
 #include "impart/train/config.h"
+#include "impart/train/own_rows.h"
 
 namespace impart {
 
 /// The names of tables that this layer cannot see because they need a tensor library. The views
-/// must live as long as the schema made from them. An empty table allows any name.
+/// must live as long as the schema made from them. An empty table allows any name; `own` adds to
+/// the tables that are seen.
 struct KnownNames {
   std::span<const std::string_view> datasets = {};
   std::span<const std::string_view> augmentations = {};
   std::span<const std::string_view> models = {};
   std::span<const std::string_view> tokenizers = {};
   std::span<const std::string_view> language_models = {};  ///< of the models: judged by perplexity
+  OwnRows own = {};                                        ///< besides those of impart's tables
 };
 
 /// One key of the configuration: all that parsing, printing, help and documentation need to know.

@@ -4,6 +4,7 @@
 
 #include <torch/torch.h>
 
+#include "impart/core/error.h"
 #include "impart/importance/visits.h"
 #include "impart/models/losses.h"
 
@@ -85,13 +86,39 @@ torch::Tensor SignalSet::compute_blocks(const Classifier::Output& output,
   return torch::stack(rows);
 }
 
+/// The same from measures of the tokens that were taken with the losses.
+torch::Tensor SignalSet::arrange(const TokenMeasures& tokens, const Classifier::Output& output,
+                                 const torch::Tensor& targets) const {
+  const auto of_block = [&](const torch::Tensor& of_tokens) {
+    return mean_over_targets(of_tokens.view(targets.sizes()), targets);
+  };
+  const auto none = torch::zeros({1}, tokens.correct.options()).expand({targets.size(0)});
+  std::vector<torch::Tensor> rows;
+  for (const std::string_view name : names_) {
+    if (name == "loss" || name == "probability") rows.push_back(none);
+    if (name == "correct") rows.push_back(of_block(tokens.correct));
+    if (name == "margin") rows.push_back(of_block(tokens.margin));
+    if (name == "entropy") rows.push_back(of_block(tokens.entropy));
+    if (name == "error_norm") rows.push_back(of_block(tokens.error_norm));
+    if (name == "gradient_bound") {
+      const auto squares = output.features.to(torch::kFloat32).square().sum(-1).flatten();
+      rows.push_back(of_block(tokens.error_norm * (1 + squares).sqrt()));
+    }
+  }
+  return torch::stack(rows);
+}
+
 torch::Tensor SignalSet::compute(const Classifier::Output& output, const torch::Tensor& targets,
-                                 const torch::Tensor& losses) const {
+                                 const MeasuredLosses& losses) const {
+  if (!output.features.defined()) {
+    throw ConfigError("the model gives no features: what goes into its last linear layer");
+  }
   const torch::NoGradGuard no_grad;
   const Classifier::Output values{output.logits.detach(), output.features.detach()};
-  auto signals =
-      values.logits.dim() == 3 ? compute_blocks(values, targets) : compute_rows(values, targets);
-  const auto loss = losses.detach().to(torch::kFloat32);
+  auto signals = losses.tokens.losses.defined() ? arrange(losses.tokens, values, targets)
+                 : values.logits.dim() == 3     ? compute_blocks(values, targets)
+                                                : compute_rows(values, targets);
+  const auto loss = losses.examples.detach().to(torch::kFloat32);
   for (std::size_t i = 0; i < names_.size(); ++i) {
     auto row = signals[static_cast<std::int64_t>(i)];
     if (names_[i] == "loss") row.copy_(loss);

@@ -8,6 +8,7 @@
 
 #include "impart/importance/importance_table.h"
 #include "impart/models/classifier.h"
+#include "impart/models/losses.h"
 
 namespace impart {
 
@@ -21,12 +22,12 @@ class SignalSet {
   /// Of the rows of `compute`, as in kSignals.
   const std::vector<std::string_view>& names() const { return names_; }
 
-  /// The signals of a batch, [size(), B], from its forward pass and per-example losses. `targets`
+  /// The signals of a batch, [size(), B], from its forward pass and its losses. `targets`
   /// is [B], or of blocks of tokens [B, T] with kNoTarget where nothing counts; then signals are
   /// means over the tokens that count, and the probability is exp(-loss). On the device, without
   /// gradients, without waiting.
   torch::Tensor compute(const Classifier::Output& output, const torch::Tensor& targets,
-                        const torch::Tensor& losses) const;
+                        const MeasuredLosses& losses) const;
 
   /// Rows collected by `compute`, one after the other in `values` ([size(), rows]), as the table
   /// takes them.
@@ -39,6 +40,8 @@ class SignalSet {
   torch::Tensor compute_rows(const Classifier::Output& output, const torch::Tensor& labels) const;
   torch::Tensor compute_blocks(const Classifier::Output& output,
                                const torch::Tensor& targets) const;
+  torch::Tensor arrange(const TokenMeasures& tokens, const Classifier::Output& output,
+                        const torch::Tensor& targets) const;
 
   std::vector<std::string_view> names_;  ///< as in kSignals
 };

@@ -5,9 +5,10 @@
 
 namespace impart {
 
-ScheduleSpec schedule_spec(const RunConfig& config) {
-  const auto& heuristic = find_entry(kHeuristics, "heuristic", config.partition.heuristic);
-  const auto& notion = find_entry(kNotions, "notion", config.importance.notion);
+ScheduleSpec schedule_spec(const RunConfig& config, const OwnRows& own) {
+  const auto& heuristic =
+      find_entry(kHeuristics, own.heuristics, "heuristic", config.partition.heuristic);
+  const auto& notion = find_entry(kNotions, own.notions, "notion", config.importance.notion);
   return {.epochs = config.epochs,
           .warmup = config.partition.warmup,
           .interval = config.partition.interval,

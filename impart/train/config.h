@@ -8,6 +8,7 @@
 #include "impart/partition/epoch_order.h"
 #include "impart/partition/schedule.h"
 #include "impart/partition/step_plan.h"
+#include "impart/train/own_rows.h"
 
 namespace impart {
 
@@ -86,6 +87,11 @@ struct WorkersConfig {
     kFast,
     kExact,  ///< the sum has the same bits for every number of processes
   };
+  enum class Transport {
+    kAuto,  ///< NCCL where every process has a GPU of its own, else MPI
+    kMpi,
+    kNccl,
+  };
   std::uint32_t count = 4;
   std::uint32_t batch = 256;  ///< examples per worker and step
   SyncRule sync = {};
@@ -95,6 +101,7 @@ struct WorkersConfig {
   ShuffleKind shuffle = ShuffleKind::kPerWorker;
   Reduce reduce = Reduce::kFast;
   std::uint32_t micro_batch = 0;  ///< most examples in one forward pass; 0: chosen by the run
+  Transport transport = Transport::kAuto;  ///< what sums gradients of GPUs over the processes
   bool operator==(const WorkersConfig&) const = default;
 };
 
@@ -119,12 +126,13 @@ struct OptimizerConfig {
   std::uint32_t step_epochs = 30;
   double step_factor = 0.1;
   double final_lr_factor = 0;
-  double clip_norm = 0;  ///< largest norm of a step's gradient; 0: no limit
+  double clip_norm = 0;        ///< largest norm of a step's gradient; 0: no limit
+  double label_smoothing = 0;  ///< share of every target that is spread over all classes
   bool operator==(const OptimizerConfig&) const = default;
 };
 
 struct ImportanceConfig {
-  std::string notion = "loss-variance";  ///< row of kNotions: what the heuristic ranks by
+  std::string notion = "loss-variance";  ///< row of kNotions, or own: what the heuristic ranks by
   std::uint32_t ignore = 1;              ///< first epochs whose signals do not count
   WindowKind window = WindowKind::kInterval;
   bool history = false;                  ///< record every loss of every epoch
@@ -135,7 +143,7 @@ struct ImportanceConfig {
 };
 
 struct PartitionConfig {
-  std::string heuristic = "stripes";  ///< row of kHeuristics
+  std::string heuristic = "stripes";  ///< row of kHeuristics, or own
   std::uint32_t warmup = 3;           ///< epochs at the start, each with a new random partition
   std::uint32_t interval = 3;         ///< epochs between two repartitionings; 0: never again
   bool sticky = false;                ///< move as few examples as the heuristic allows
@@ -147,7 +155,7 @@ struct PartitionConfig {
 inline constexpr const char* kNoExchange = "none";
 
 struct ExchangeConfig {
-  std::string strategy = kNoExchange;  ///< row of kExchanges, or kNoExchange
+  std::string strategy = kNoExchange;  ///< row of kExchanges, own, or kNoExchange
   double fraction = 0.1;               ///< which share of its part a worker gives away
   /// Visit examples that have just moved after those that stayed, so that the first steps of the
   /// epoch need not wait for them. Also after a repartitioning.
@@ -209,6 +217,6 @@ struct RunConfig {
 };
 
 /// What make_schedule needs to know of a run. ConfigError if its heuristic or notion is unknown.
-ScheduleSpec schedule_spec(const RunConfig& config);
+ScheduleSpec schedule_spec(const RunConfig& config, const OwnRows& own = {});
 
 }  // namespace impart

@@ -1,7 +1,6 @@
 #include "impart/train/device_steps.h"
 
 #include <algorithm>
-#include <cmath>
 
 #include <torch/torch.h>
 
@@ -35,23 +34,11 @@ constexpr SignalName kSignalNames[] = {
     {"gradient_bound", cuda::Signal::kGradientBound},
 };
 
-cuda::StepState* state_at(const torch::Tensor& cell) {
-  return reinterpret_cast<cuda::StepState*>(cell.data_ptr<std::uint8_t>());
-}
-
 /// The thread that backward passes run on knows the device only after its first kernel, and the
 /// matrix library complains if it comes before.
 void wake_backward_thread(torch::Device device) {
   const torch::Tensor one = torch::ones({1}, device).requires_grad_(true);
   (one * one).backward();
-}
-
-/// Whether two tensors of one shape lie in memory in the same order.
-bool same_order(const torch::Tensor& a, const torch::Tensor& b) {
-  for (std::int64_t dim = 0; dim < a.dim(); ++dim) {
-    if (a.size(dim) > 1 && a.stride(dim) != b.stride(dim)) return false;
-  }
-  return true;
 }
 
 }  // namespace
@@ -61,9 +48,6 @@ DeviceSteps::DeviceSteps(const DeviceStepsSpec& spec)
   leave_default_stream();
   wake_backward_thread(images_.pixels.device());
   give_side_stream(&side_);
-  const auto options = images_.pixels.options();
-  step_state_ = torch::zeros({sizeof(cuda::StepState)}, options.dtype(torch::kByte));
-  scratch_ = torch::zeros({cuda::kNormBlocks + 1}, options.dtype(torch::kFloat));
 }
 
 DeviceSteps::~DeviceSteps() {
@@ -104,17 +88,9 @@ DeviceSteps::Kind& DeviceSteps::find_kind(const std::vector<std::int64_t>& start
 }
 
 void DeviceSteps::run(const Step& step) {
-  const OptimizerConfig& optimizer = spec_.optimizer;
-  spec_.state->set_steps(spec_.state->steps() + 1);
-  const auto count = static_cast<double>(spec_.state->steps());
-  cuda::set_step(
-      state_at(step_state_),
-      {.first_row = step.first_row,
-       .rate = static_cast<float>(step.learning_rate),
-       .loss_scale = static_cast<float>(1.0 / static_cast<double>(step.examples)),
-       .correction1 = static_cast<float>(1 - std::pow(optimizer.beta1, count)),
-       .correction2 = static_cast<float>(std::sqrt(1 - std::pow(optimizer.beta2, count)))},
-      cuda::current_stream());
+  spec_.update->begin({.first_row = step.first_row,
+                       .examples = step.examples,
+                       .learning_rate = step.learning_rate});
   Kind& kind = find_kind(*step.starts);
   if (!kind.graph && kind.runs++ < kRunsBeforeRecord) {
     // Trying algorithms takes seconds: only for the kind that nearly all steps are.
@@ -131,23 +107,20 @@ void DeviceSteps::run(const Step& step) {
 
 void DeviceSteps::compute(const Kind& kind) {
   set_worker_layout(*spec_.model, kind.layout);
-  clear_gradients();
-  const auto output = spec_.model->forward(gather_batch(kind.layout->starts.back()));
-  const torch::Tensor gradient = measure(output);
-  output.logits.backward(gradient);
-  side_.join();
-  update_weights();
-  clear_gradients();
-}
-
-/// What the model computes with: a parameter or its bfloat16 copy.
-const torch::Tensor& DeviceSteps::used_weight(std::size_t slice) const {
-  const bool half = spec_.half_weights != nullptr && spec_.half_weights->copy_of(slice).defined();
-  return half ? spec_.half_weights->copy_of(slice) : spec_.parameters->slices()[slice].parameter;
+  spec_.update->clear_gradients();
+  const std::int64_t rows = kind.layout->starts.back();
+  if (rows > 0) {
+    const auto output = spec_.model->forward(gather_batch(rows));
+    const torch::Tensor gradient = measure(output);
+    output.logits.backward(gradient);
+    side_.join();
+  }
+  spec_.update->apply();
+  spec_.update->clear_gradients();
 }
 
 torch::Tensor DeviceSteps::gather_batch(std::int64_t rows) {
-  const bool half = spec_.half_weights != nullptr;
+  const bool half = spec_.half;
   const auto& pixels = images_.pixels;
   torch::Tensor batch = torch::empty({rows, pixels.size(1), pixels.size(2), pixels.size(3)},
                                      images_.mean.options()
@@ -161,7 +134,7 @@ torch::Tensor DeviceSteps::gather_batch(std::int64_t rows) {
                        .deviation = images_.std.data_ptr<float>(),
                        .ids = ids_.data_ptr<std::int64_t>(),
                        .choices = choices_.defined() ? choices_.data_ptr<std::int32_t>() : nullptr,
-                       .step = state_at(step_state_),
+                       .step = spec_.update->state(),
                        .rows = rows,
                        .batch = batch.data_ptr(),
                        .element = half ? cuda::Element::kBfloat16 : cuda::Element::kFloat},
@@ -182,10 +155,11 @@ torch::Tensor DeviceSteps::measure(const Classifier::Output& output) {
                             .feature_count = features.size(1),
                             .labels = images_.labels.data_ptr<std::int64_t>(),
                             .ids = ids_.data_ptr<std::int64_t>(),
-                            .step = state_at(step_state_),
+                            .step = spec_.update->state(),
                             .out = collected_.numel() > 0 ? collected_.data_ptr<float>() : nullptr,
                             .stride = collected_.size(1),
-                            .grad_logits = gradient.data_ptr<float>()};
+                            .grad_logits = gradient.data_ptr<float>(),
+                            .smoothing = static_cast<float>(spec_.label_smoothing)};
   for (std::int64_t row = 0; row < collected_.size(0); ++row) {
     for (const SignalName& known : kSignalNames) {
       if (known.name != spec_.signals->names()[static_cast<std::size_t>(row)]) continue;
@@ -194,68 +168,6 @@ torch::Tensor DeviceSteps::measure(const Classifier::Output& output) {
   }
   cuda::measure_signals(call, cuda::current_stream());
   return gradient;
-}
-
-void DeviceSteps::clear_gradients() {
-  const auto& slices = spec_.parameters->slices();
-  for (std::size_t i = 0; i < slices.size(); ++i) {
-    torch::Tensor parameter = slices[i].parameter;
-    parameter.mutable_grad().reset();
-    if (spec_.half_weights == nullptr) continue;
-    torch::Tensor copy = spec_.half_weights->copy_of(i);
-    if (copy.defined()) copy.mutable_grad().reset();
-  }
-}
-
-/// Where the backward pass left the gradients; `kept` holds what had to be copied.
-std::vector<cuda::GradientSlice> DeviceSteps::find_gradients(
-    std::vector<torch::Tensor>& kept) const {
-  std::vector<cuda::GradientSlice> gradients;
-  const auto& slices = spec_.parameters->slices();
-  for (std::size_t i = 0; i < slices.size(); ++i) {
-    const bool half = spec_.half_weights != nullptr && spec_.half_weights->copy_of(i).defined();
-    const torch::Tensor& used = used_weight(i);
-    torch::Tensor gradient = used.grad();
-    if (!gradient.defined()) {
-      gradient = torch::zeros_like(used);
-    } else if (!same_order(gradient, used)) {
-      gradient = torch::empty_like(used).copy_(gradient);
-    }
-    kept.push_back(gradient);
-    gradients.push_back({.gradient = gradient.data_ptr(),
-                         .element = gradient.scalar_type() == torch::kFloat
-                                        ? cuda::Element::kFloat
-                                        : cuda::Element::kBfloat16,
-                         .start = slices[i].start,
-                         .size = slices[i].size,
-                         .has_half = half});
-  }
-  return gradients;
-}
-
-void DeviceSteps::update_weights() {
-  const torch::NoGradGuard no_grad;
-  const OptimizerConfig& config = spec_.optimizer;
-  std::vector<torch::Tensor> kept;
-  const auto gradients = find_gradients(kept);
-  auto& state = spec_.state->state();
-  cuda::update(
-      {.slices = gradients,
-       .values = spec_.parameters->values().data_ptr<float>(),
-       .first = state[0].data_ptr<float>(),
-       .second = state.size() > 1 ? state[1].data_ptr<float>() : nullptr,
-       .halves = spec_.half_weights != nullptr ? spec_.half_weights->values().data_ptr() : nullptr,
-       .adamw = config.name == OptimizerConfig::Name::kAdamw,
-       .momentum = static_cast<float>(config.momentum),
-       .weight_decay = static_cast<float>(config.weight_decay),
-       .nesterov = config.nesterov,
-       .beta1 = static_cast<float>(config.beta1),
-       .beta2 = static_cast<float>(config.beta2),
-       .epsilon = static_cast<float>(config.epsilon),
-       .step = state_at(step_state_),
-       .clip_norm = static_cast<float>(config.clip_norm),
-       .scratch = scratch_.data_ptr<float>()},
-      cuda::current_stream());
 }
 
 torch::Tensor DeviceSteps::collected(std::int64_t rows) const {

@@ -7,29 +7,24 @@
 
 #include <torch/types.h>
 
-#include "impart/cuda/device.h"
 #include "impart/cuda/torch_stream.h"
-#include "impart/cuda/update.h"
 #include "impart/models/classifier.h"
 #include "impart/models/worker_batch_norm.h"
 #include "impart/train/batch_signals.h"
+#include "impart/train/device_update.h"
 #include "impart/train/feed.h"
-#include "impart/train/flat_parameters.h"
-#include "impart/train/half_weights.h"
-#include "impart/train/optimizer.h"
 #include "impart/train/step_graph.h"
 
 namespace impart {
 
 /// What recorded steps are made of; all must outlive them.
 struct DeviceStepsSpec {
-  OptimizerConfig optimizer = {};
   const SignalSet* signals = nullptr;  ///< null: none are collected
   Classifier* model = nullptr;
-  FlatParameters* parameters = nullptr;
-  HalfWeights* half_weights = nullptr;  ///< null: compute in float
-  Optimizer* state = nullptr;           ///< momentum and the like; its steps are counted here
-  Feed* feed = nullptr;                 ///< must have everything on the device
+  bool half = false;               ///< whether the model takes bfloat16 images
+  double label_smoothing = 0;      ///< as in OptimizerConfig
+  DeviceUpdate* update = nullptr;  ///< of the model
+  Feed* feed = nullptr;            ///< must have everything on the device
 };
 
 /// Whole training steps on a GPU without work for the host: gather the batch, forward, loss and
@@ -37,9 +32,6 @@ struct DeviceStepsSpec {
 /// first steps of a kind (rows of each worker) run as they are; then the step is recorded as a
 /// graph, and from there on replayed. What differs between steps (where the rows are, the learning
 /// rate) is read from a cell on the device that is set before each.
-///
-/// The gradients are left where the backward pass put them, and the optimiser reads them there: a
-/// model's `grad` is undefined after a step.
 class DeviceSteps {
  public:
   /// Leaves the default stream for good.
@@ -74,17 +66,12 @@ class DeviceSteps {
   void compute(const Kind& kind);
   torch::Tensor gather_batch(std::int64_t rows);
   torch::Tensor measure(const Classifier::Output& output);
-  void update_weights();
-  const torch::Tensor& used_weight(std::size_t slice) const;
-  void clear_gradients();
   void give_side_stream(cuda::SideStream* side);
-  std::vector<cuda::GradientSlice> find_gradients(std::vector<torch::Tensor>& kept) const;
 
   DeviceStepsSpec spec_;
   cuda::SideStream side_;  ///< for gradients of convolutions' weights
   DeviceImages images_;
-  torch::Tensor step_state_;  ///< a cuda::StepState
-  torch::Tensor ids_, choices_, collected_, scratch_;
+  torch::Tensor ids_, choices_, collected_;
   std::list<Kind> kinds_;  ///< the last used first
 };
 

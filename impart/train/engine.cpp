@@ -54,7 +54,7 @@ Engine::Engine(EngineSpec spec, Communicator& communicator)
     : spec_(std::move(spec)),
       communicator_(communicator),
       hosted_(hosted_workers(spec_.config.workers.count, communicator.rank(), communicator.size())),
-      signal_set_(notions_of(spec_.config)),
+      signal_set_(notions_of(spec_.config, spec_.own)),
       layout_(std::make_shared<WorkerLayout>()),
       dropout_(std::make_shared<DropoutPlan>()),
       parameters_(*spec_.model),
@@ -72,16 +72,7 @@ Engine::Engine(EngineSpec spec, Communicator& communicator)
   if (spec_.config.precision == RunConfig::Precision::kBf16) {
     half_weights_ = std::make_unique<HalfWeights>(*spec_.model, parameters_);
   }
-  if (can_record_steps()) {
-    device_steps_ = std::make_unique<DeviceSteps>(
-        DeviceStepsSpec{.optimizer = spec_.config.optimizer,
-                        .signals = spec_.collect_signals ? &signal_set_ : nullptr,
-                        .model = spec_.model.get(),
-                        .parameters = &parameters_,
-                        .half_weights = half_weights_.get(),
-                        .state = &optimizer_,
-                        .feed = spec_.feed});
-  }
+  if (device().is_cuda()) start_device_steps();
   for (std::uint32_t worker = 0; is_local() && worker < hosted_.count; ++worker) {
     replicas_.push_back(
         {parameters_.values().clone(), Optimizer(spec_.config.optimizer, parameters_.values())});
@@ -93,10 +84,36 @@ std::int64_t Engine::most_rows() const {
   return wanted > 0 ? wanted : device().is_cuda() ? kMostRowsOnGpu : kMostRows;
 }
 
-bool Engine::can_record_steps() const {
+/// Whether every step is one pass, after which a kernel can change the weights.
+bool Engine::can_update_on_device() const {
   const std::int64_t rows = std::int64_t{hosted_.count} * spec_.config.workers.batch;
-  return device().is_cuda() && cuda::has_kernels() && communicator_.size() == 1 && !is_local() &&
-         !is_exact() && spec_.feed->on_device() && rows <= most_rows();
+  return cuda::has_kernels() && !is_local() && !is_exact() && rows <= most_rows();
+}
+
+void Engine::start_device_steps() {
+  using Transport = WorkersConfig::Transport;
+  const Transport transport = spec_.config.workers.transport;
+  if (!can_update_on_device()) return;
+  if (transport != Transport::kMpi) {
+    device_sum_ = make_device_sum(communicator_, transport == Transport::kNccl
+                                                     ? DeviceSumUse::kAlways
+                                                     : DeviceSumUse::kWherePossible);
+  }
+  if (communicator_.size() > 1 && !device_sum_) return;
+  device_update_ =
+      std::make_unique<DeviceUpdate>(DeviceUpdateSpec{.optimizer = spec_.config.optimizer,
+                                                      .parameters = &parameters_,
+                                                      .half_weights = half_weights_.get(),
+                                                      .state = &optimizer_,
+                                                      .sum = device_sum_.get()});
+  if (!spec_.feed->on_device()) return;
+  device_steps_ = std::make_unique<DeviceSteps>(
+      DeviceStepsSpec{.signals = spec_.collect_signals ? &signal_set_ : nullptr,
+                      .model = spec_.model.get(),
+                      .half = half_weights_ != nullptr,
+                      .label_smoothing = spec_.config.optimizer.label_smoothing,
+                      .update = device_update_.get(),
+                      .feed = spec_.feed});
 }
 
 /// All workers start from the model's own statistics.
@@ -185,12 +202,14 @@ torch::Tensor Engine::forward_losses(const Group& group, std::uint32_t step) {
   const Batch batch = spec_.feed->next(seconds_);
   const Timer timer(seconds_.forward);
   const auto output = spec_.model->forward(batch.inputs);
-  const auto losses = example_losses(output.logits, batch.targets);
+  const MeasuredLosses losses = measure_losses(output.logits, batch.targets);
   if (spec_.collect_signals) {
     collected_.narrow(1, group.row, group.rows)
         .copy_(signal_set_.compute(output, batch.targets, losses));
   }
-  return losses;
+  const double smoothing = spec_.config.optimizer.label_smoothing;
+  if (smoothing == 0) return losses.examples;
+  return smooth_losses(losses.examples, output.logits, batch.targets, smoothing);
 }
 
 void Engine::run_backward(const torch::Tensor& loss) {
@@ -202,6 +221,8 @@ void Engine::run_backward(const torch::Tensor& loss) {
 void Engine::run_step(std::uint32_t step, double learning_rate) {
   if (device_steps_) {
     run_recorded_step(step, learning_rate);
+  } else if (device_update_) {
+    run_device_step(step, learning_rate);
   } else if (is_local()) {
     run_local_step(step, learning_rate);
   } else if (is_exact()) {
@@ -209,19 +230,33 @@ void Engine::run_step(std::uint32_t step, double learning_rate) {
   } else {
     run_shared_step(step, learning_rate);
   }
-  if (half_weights_ && !device_steps_) half_weights_->refresh();
+  if (half_weights_ && !device_update_) half_weights_->refresh();
   for (const Group& group : groups_of(step)) next_row_ = group.row + group.rows;
 }
 
 void Engine::run_recorded_step(std::uint32_t step, double learning_rate) {
   const Timer timer(seconds_.forward);
+  // A process whose workers have no examples left still takes part in the sum.
+  const Group group = groups_of(step).empty() ? Group{} : groups_of(step).front();
+  set_layout(group, step);
+  device_steps_->run({.starts = &layout_->starts,
+                      .first_row = group.row,
+                      .examples = plan_->examples_in(step),
+                      .learning_rate = learning_rate});
+}
+
+void Engine::run_device_step(std::uint32_t step, double learning_rate) {
+  const std::uint64_t examples = plan_->examples_in(step);
+  device_update_->clear_gradients();
   for (const Group& group : groups_of(step)) {
-    set_layout(group, step);
-    device_steps_->run({.starts = &layout_->starts,
-                        .first_row = group.row,
-                        .examples = plan_->examples_in(step),
-                        .learning_rate = learning_rate});
+    const auto losses = forward_losses(group, step);
+    const Timer timer(seconds_.backward);
+    (losses.sum() / static_cast<double>(examples)).backward();
   }
+  const Timer timer(seconds_.weight_update);
+  device_update_->begin({.examples = examples, .learning_rate = learning_rate});
+  device_update_->apply();
+  device_update_->clear_gradients();
 }
 
 void Engine::run_shared_step(std::uint32_t step, double learning_rate) {
@@ -305,11 +340,13 @@ void Engine::average_replicas() {
 }
 
 void Engine::end_epoch() {
+  if (device_sum_) device_sum_->wait(cuda::current_stream());
   if (is_local()) average_replicas();
-  if (half_weights_ && !device_steps_) half_weights_->refresh();
+  if (half_weights_ && !device_update_) half_weights_->refresh();
 }
 
 torch::Tensor Engine::collected_signals() const {
+  if (device_sum_) device_sum_->wait(cuda::current_stream());
   if (device_steps_) return device_steps_->collected(next_row_);
   return collected_.narrow(1, 0, next_row_).to(torch::kCPU).contiguous();
 }

@@ -9,6 +9,7 @@
 #include <torch/types.h>
 
 #include "impart/comm/communicator.h"
+#include "impart/comm/device_sum.h"
 #include "impart/models/classifier.h"
 #include "impart/models/dropout.h"
 #include "impart/models/worker_batch_norm.h"
@@ -18,6 +19,7 @@
 #include "impart/train/batch_signals.h"
 #include "impart/train/config.h"
 #include "impart/train/device_steps.h"
+#include "impart/train/device_update.h"
 #include "impart/train/feed.h"
 #include "impart/train/flat_parameters.h"
 #include "impart/train/gradient_sum.h"
@@ -30,6 +32,7 @@ struct EngineSpec {
   RunConfig config;
   std::shared_ptr<Classifier> model;  ///< initialised, on its device
   Feed* feed = nullptr;               ///< training data; must outlive the engine
+  OwnRows own = {};                   ///< that the config may name
   bool collect_signals = true;        ///< false only to measure what collecting costs
 };
 
@@ -43,8 +46,9 @@ struct EngineSpec {
 /// `sync: K | epoch` gives every worker weights and an optimiser of its own and averages the
 /// weights now and then.
 ///
-/// On a GPU, steps that need nothing else (one process, gradients averaged in every step, all
-/// examples on the device) are recorded once and then replayed: see DeviceSteps.
+/// On a GPU, steps that take one pass over the model and end with the same weights for all workers
+/// leave the rest to DeviceUpdate, if the process is alone or NCCL sums the gradients; and those
+/// whose examples are all on the device are recorded once and then replayed: see DeviceSteps.
 class Engine {
  public:
   Engine(EngineSpec spec, Communicator& communicator);
@@ -102,7 +106,8 @@ class Engine {
   };
 
   void start_worker_statistics();
-  bool can_record_steps() const;
+  void start_device_steps();
+  bool can_update_on_device() const;
   std::int64_t most_rows() const;
   void run_recorded_step(std::uint32_t step, double learning_rate);
   std::vector<Group> group_workers(std::uint32_t step, std::int64_t first_row) const;
@@ -110,6 +115,8 @@ class Engine {
     return groups_[step - first_step_];
   }
   void set_layout(const Group& group, std::uint32_t step);
+  void run_device_step(std::uint32_t step, double learning_rate);
+  /// What training minimises, of every example.
   torch::Tensor forward_losses(const Group& group, std::uint32_t step);
   void run_backward(const torch::Tensor& loss);
   void run_shared_step(std::uint32_t step, double learning_rate);
@@ -131,6 +138,8 @@ class Engine {
   std::unique_ptr<HalfWeights> half_weights_;  ///< for `precision: bf16`
   Optimizer optimizer_;
   GradientSum gradient_sum_;
+  std::unique_ptr<DeviceSum> device_sum_;        ///< where GPUs sum among themselves
+  std::unique_ptr<DeviceUpdate> device_update_;  ///< where a kernel ends the steps
   std::vector<Replica> replicas_;
   std::unique_ptr<DeviceSteps> device_steps_;  ///< where steps can be recorded
 

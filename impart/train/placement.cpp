@@ -20,29 +20,34 @@ bool has_exchange(const RunConfig& config) {
   return config.exchange.strategy != kNoExchange;
 }
 
-ImportanceSource source_of(const RunConfig& config) {
-  return find_entry(kExchanges, "exchange", config.exchange.strategy).source;
+ImportanceSource source_of(const RunConfig& config, const OwnRows& own) {
+  return find_entry(kExchanges, own.exchanges, "exchange", config.exchange.strategy).source;
 }
 
 }  // namespace
 
-std::vector<NotionEntry> notions_of(const RunConfig& config) {
+std::vector<NotionEntry> notions_of(const RunConfig& config, const OwnRows& own) {
   std::vector<std::string_view> names = {config.importance.notion};
   const auto add = [&](std::string_view name) {
     if (std::find(names.begin(), names.end(), name) == names.end()) names.push_back(name);
   };
   for (const std::string& name : config.importance.record) add(name);
-  if (has_exchange(config) && source_of(config) == ImportanceSource::kTrainingLoss)
+  if (has_exchange(config) && source_of(config, own) == ImportanceSource::kTrainingLoss)
     add(kLaggingLoss);
-  return notions_named(names);
+  std::vector<NotionEntry> notions;
+  for (const std::string_view name : names) {
+    notions.push_back(find_entry(kNotions, own.notions, "notion", name));
+  }
+  return notions;
 }
 
-Placement::Placement(const RunConfig& config, PlacementData data)
+Placement::Placement(const RunConfig& config, PlacementData data, OwnRows own)
     : config_(config),
+      own_(std::move(own)),
       data_(std::move(data)),
-      schedule_(make_schedule(schedule_spec(config))),
+      schedule_(make_schedule(schedule_spec(config, own_))),
       table_({.examples = data_.examples,
-              .notions = notions_of(config),
+              .notions = notions_of(config, own_),
               .ignore = config.importance.ignore,
               .window = config.importance.window,
               .seed = config.seed,
@@ -77,9 +82,8 @@ PlacementChange Placement::deal_randomly(std::uint32_t epoch) {
 
 PlacementChange Placement::deal_by_heuristic(std::uint32_t epoch) {
   const HeuristicEntry& heuristic =
-      find_entry(kHeuristics, "heuristic", config_.partition.heuristic);
-  std::vector<float> importance = table_.importance(config_.importance.notion);
-  table_.close_window();
+      find_entry(kHeuristics, own_.heuristics, "heuristic", config_.partition.heuristic);
+  std::vector<float> importance = table_.close_window(config_.importance.notion);
   Partition next = heuristic.function(
       importance, {.workers = config_.workers.count,
                    .seed = config_.seed,
@@ -92,7 +96,8 @@ PlacementChange Placement::deal_by_heuristic(std::uint32_t epoch) {
 
 PlacementChange Placement::exchange(std::uint32_t epoch,
                                     const std::function<std::vector<float>()>& inference_losses) {
-  const ExchangeEntry& entry = find_entry(kExchanges, "exchange", config_.exchange.strategy);
+  const ExchangeEntry& entry =
+      find_entry(kExchanges, own_.exchanges, "exchange", config_.exchange.strategy);
   std::vector<float> importance(data_.examples);
   if (entry.source == ImportanceSource::kInferenceLoss) importance = inference_losses();
   if (entry.source == ImportanceSource::kTrainingLoss) importance = table_.importance(kLaggingLoss);

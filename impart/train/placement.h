@@ -11,6 +11,7 @@
 #include "impart/partition/partition.h"
 #include "impart/partition/schedule.h"
 #include "impart/train/config.h"
+#include "impart/train/own_rows.h"
 
 namespace impart {
 
@@ -38,7 +39,7 @@ struct PlacementChange {
 /// the same placement from the same signals.
 class Placement {
  public:
-  Placement(const RunConfig& config, PlacementData data);
+  Placement(const RunConfig& config, PlacementData data, OwnRows own = {});
 
   /// Carries out what the schedule says for the start of this epoch; nothing if it says nothing.
   /// `inference_losses` is called if an exchange needs the current model's loss of every example.
@@ -68,6 +69,7 @@ class Placement {
   PlacementChange replace(Partition next, ScheduleEvent::Kind kind, std::vector<float> importance);
 
   RunConfig config_;
+  OwnRows own_;
   PlacementData data_;
   std::vector<ScheduleEvent> schedule_;
   ImportanceTable table_;
@@ -79,6 +81,6 @@ class Placement {
 
 /// The notions whose state a run keeps: the one that decides, those to be recorded, and what its
 /// exchange looks at.
-std::vector<NotionEntry> notions_of(const RunConfig& config);
+std::vector<NotionEntry> notions_of(const RunConfig& config, const OwnRows& own = {});
 
 }  // namespace impart

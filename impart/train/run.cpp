@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstdlib>
 #include <filesystem>
+#include <initializer_list>
 #include <thread>
 #include <vector>
 
@@ -11,23 +12,38 @@
 
 #include "impart/core/error.h"
 #include "impart/core/file.h"
+#include "impart/cuda/torch_stream.h"
 #include "impart/data/tokenizer.h"
 #include "impart/train/checkpoint.h"
+#include "impart/train/own_model.h"
 #include "impart/train/run_model.h"
 #include "impart/train/trainer.h"
 
 namespace impart {
 namespace {
 
+/// The first of these environment variables that holds a number, of at least `least`.
+std::uint32_t number_in(std::initializer_list<const char*> names, int least,
+                        std::uint32_t otherwise) {
+  for (const char* name : names) {
+    const char* text = std::getenv(name);
+    if (text != nullptr && std::atoi(text) >= least) {
+      return static_cast<std::uint32_t>(std::atoi(text));
+    }
+  }
+  return otherwise;
+}
+
 /// How many processes of the job share this machine, as launchers tell it.
 std::uint32_t processes_here(const Communicator& communicator) {
-  for (const char* name :
-       {"OMPI_COMM_WORLD_LOCAL_SIZE", "MPI_LOCALNRANKS", "SLURM_NTASKS_PER_NODE"}) {
-    const char* text = std::getenv(name);
-    const int count = text == nullptr ? 0 : std::atoi(text);
-    if (count > 0) return static_cast<std::uint32_t>(count);
-  }
-  return communicator.size();
+  return number_in({"OMPI_COMM_WORLD_LOCAL_SIZE", "MPI_LOCALNRANKS", "SLURM_NTASKS_PER_NODE"}, 1,
+                   communicator.size());
+}
+
+/// Which of them this one is, from 0.
+std::uint32_t number_here(const Communicator& communicator) {
+  return number_in({"OMPI_COMM_WORLD_LOCAL_RANK", "MPI_LOCALRANKID", "SLURM_LOCALID"}, 0,
+                   communicator.rank());
 }
 
 void set_threads(const RunConfig& config, const Communicator& communicator) {
@@ -86,14 +102,20 @@ void keep_tokenizer(const LoadedData& data, const std::string& folder) {
   if (text && text->tokenizer) save_tokenizer(*text->tokenizer, folder + "/tokenizer.txt");
 }
 
-torch::Device choose_device(const RunConfig& config) {
-  const bool wanted = config.device != RunConfig::Device::kCpu && torch::cuda::is_available();
-  return wanted ? torch::kCUDA : torch::kCPU;
+bool runs_on_gpu(const RunConfig& config) {
+  return config.device != RunConfig::Device::kCpu && torch::cuda::is_available();
+}
+
+/// The GPUs of a machine go round its processes.
+torch::Device choose_device(const RunConfig& config, const Communicator& communicator) {
+  if (!runs_on_gpu(config)) return torch::kCPU;
+  const auto index = number_here(communicator) % torch::cuda::device_count();
+  return {torch::kCUDA, static_cast<c10::DeviceIndex>(index)};
 }
 
 /// What the configuration can say but this engine cannot do.
 void check_supported(const RunConfig& config) {
-  if (config.precision != RunConfig::Precision::kFp32 && !choose_device(config).is_cuda()) {
+  if (config.precision != RunConfig::Precision::kFp32 && !runs_on_gpu(config)) {
     throw ConfigError("precision: tf32 and bf16 are for NVIDIA GPUs; on the CPU take fp32");
   }
   if (config.device == RunConfig::Device::kCuda && !torch::cuda::is_available()) {
@@ -113,9 +135,10 @@ void set_precision(const RunConfig& config) {
 
 RunOutcome train(const RunSpec& spec, Communicator& communicator, const RunObserver& observer,
                  LoadedData data) {
-  Trainer trainer(
-      spec, communicator, observer,
-      prepare_run_data(std::move(data), spec.config, choose_device(spec.config), communicator));
+  const torch::Device device = choose_device(spec.config, communicator);
+  if (device.is_cuda()) cuda::use_device(device.index());
+  Trainer trainer(spec, communicator, observer,
+                  prepare_run_data(std::move(data), spec.config, device, communicator));
   if (!spec.resume) return trainer.run();
   const std::string checkpoint = agree_on_checkpoint(spec, communicator, observer);
   if (!checkpoint.empty()) trainer.restore(checkpoint);
@@ -134,8 +157,15 @@ RunOutcome run_training(const RunSpec& spec, Communicator& communicator,
   check_supported(spec.config);
   set_threads(spec.config, communicator);
   set_precision(spec.config);
-  LoadedData data = load_run_data(spec.config);
-  check_model(spec.config, data);
+  check_rows(spec.own);
+  LoadedData data =
+      spec.own_data ? take_own_data(spec.own_data(), spec.config) : load_run_data(spec.config);
+  check_enough(data, spec.config);
+  if (spec.own_model) {
+    check_own_model(*spec.own_model);
+  } else {
+    check_model(spec.config, data);
+  }
   const bool is_writer = communicator.rank() == 0;
   if (is_writer) prepare_folder(spec);
   if (is_writer) keep_tokenizer(data, spec.config.output);

@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -11,6 +12,9 @@
 #include "impart/train/run_files.h"
 
 namespace impart {
+
+class Classifier;  // models/classifier.h
+struct OwnData;    // train/own_data.h
 
 /// How far a run is, for a progress line.
 struct RunProgress {
@@ -41,13 +45,22 @@ struct RunObserver {
 };
 
 struct RunSpec {
-  RunConfig config;         ///< valid; `output` is the run directory
-  std::string config_text;  ///< the config as it goes into config.yaml
-  std::string config_hash;  ///< a resumed run must have the same
-  bool overwrite = false;   ///< delete a run that is in the output already
-  bool resume = false;      ///< go on from the newest whole checkpoint, or from the start
+  RunConfig config;              ///< valid; `output` is the run directory
+  std::string config_text = {};  ///< the config as it goes into config.yaml: to_yaml(config)
+  std::string config_hash = {};  ///< a resumed run must have the same: config_hash(config)
+  bool overwrite = false;        ///< delete a run that is in the output already
+  bool resume = false;           ///< go on from the newest whole checkpoint, or from the start
   /// Asked after every step; true: checkpoint and stop.
-  std::function<bool()> stop_requested;
+  std::function<bool()> stop_requested = {};
+
+  /// What a program brings along. The config's names of it are only recorded: two models of one
+  /// name have the same config_hash.
+  OwnRows own = {};  ///< heuristics, exchanges and notions that the config may name
+  /// Trained instead of a model from the table, from the parameters it has; null: the config's.
+  /// After the run it is the trained model. See own_model.h for what it may have.
+  std::shared_ptr<Classifier> own_model = nullptr;
+  /// Called once on every process, which all must get the same; empty: the config's data set.
+  std::function<OwnData()> own_data = {};
 };
 
 struct RunOutcome {

@@ -14,6 +14,7 @@
 #include "impart/store/partitioned_store.h"
 #include "impart/store/replicated_store.h"
 #include "impart/train/stored_feed.h"
+#include "impart/train/tensor_feed.h"
 #include "impart/train/token_feed.h"
 
 namespace impart {
@@ -51,13 +52,6 @@ TextSpec text_spec(const RunConfig& config) {
           .test_examples = config.data.test_examples};
 }
 
-void check_count(const RunConfig& config, std::uint64_t examples) {
-  if (config.workers.count <= examples) return;
-  throw ConfigError(
-      fmt::format("workers.count: there are {} workers, but only {} training examples",
-                  config.workers.count, examples));
-}
-
 /// The test set under `paper` evaluation goes through the training transform, drawn from a seed of
 /// its own so that it is not that of the training examples.
 EpochAugmentation augmentation_of(const RunConfig& config, std::uint64_t seed,
@@ -81,6 +75,26 @@ std::string fingerprint(const RunConfig& config, std::vector<std::uint64_t> shap
                      XXH3_64bits(facts.data(), facts.size() * sizeof facts[0]));
 }
 
+std::uint64_t count(const ImageSet& set) {
+  return set.count;
+}
+std::uint64_t count(const ExampleSet& set) {
+  return set.count();
+}
+std::uint64_t count(const TokenSet& set) {
+  return set.count();
+}
+std::uint64_t count(const TensorSet& set) {
+  return static_cast<std::uint64_t>(set.targets.size(0));
+}
+
+/// Whether the data set of that name in a table is read from files; a program's own is not.
+template <class Row, std::size_t N>
+bool reads_files(const Row (&table)[N], const std::string& name) {
+  return std::any_of(std::begin(table), std::end(table),
+                     [&](const Row& row) { return row.name == name && row.reads_files; });
+}
+
 std::uint64_t bytes_of(const PayloadSource& payloads) {
   std::uint64_t bytes = 0;
   for (std::uint64_t id = 0; id < payloads.examples(); ++id) {
@@ -90,7 +104,6 @@ std::uint64_t bytes_of(const PayloadSource& payloads) {
 }
 
 RunData prepare_in_memory(ImageData images, const RunConfig& config, torch::Device device) {
-  const bool reads_files = find_entry(kDatasets, "data set", config.data.name).reads_files;
   const ImageSet& set = images.train;
   RunData data{.examples = set.count,
                .classes = set.classes,
@@ -99,7 +112,7 @@ RunData prepare_in_memory(ImageData images, const RunConfig& config, torch::Devi
                .labels = set.labels,
                .truth = set.truth,
                .payload_bytes = set.count * set.image_bytes()};
-  if (reads_files) data.loaded_bytes = data.payload_bytes;
+  if (reads_files(kDatasets, config.data.name)) data.loaded_bytes = data.payload_bytes;
   data.train =
       make_device_feed(put_on_device(set, device), augmentation_of(config, config.seed, set.count));
   data.test = make_device_feed(put_on_device(images.test, device),
@@ -179,8 +192,7 @@ RunData prepare_text(TextData loaded, const RunConfig& config, torch::Device dev
   }
   data.test = make_token_feed(text->test, device);
   if (config.store.kind == StoreConfig::Kind::kReplicated) {
-    const bool reads_files = find_entry(kTextDatasets, "data set", config.data.name).reads_files;
-    if (reads_files) data.loaded_bytes = data.payload_bytes;
+    if (reads_files(kTextDatasets, config.data.name)) data.loaded_bytes = data.payload_bytes;
     data.train = make_token_feed(set, device);
     return data;
   }
@@ -198,6 +210,24 @@ RunData prepare_text(TextData loaded, const RunConfig& config, torch::Device dev
   return data;
 }
 
+RunData prepare_tensors(const TensorData& tensors, torch::Device device) {
+  const TensorSet& set = tensors.train;
+  const torch::Tensor targets = set.targets.contiguous();
+  const auto* labels = targets.data_ptr<std::int64_t>();
+  RunData data{.examples = count(set),
+               .classes = tensors.classes,
+               .labels = {labels, labels + targets.size(0)},
+               .truth = tensors.truth,
+               .payload_bytes = set.inputs.nbytes()};
+  if (set.inputs.dim() == 4) {
+    data.channels = static_cast<std::uint32_t>(set.inputs.size(1));
+    data.image_size = static_cast<std::uint32_t>(set.inputs.size(2));
+  }
+  data.train = make_tensor_feed(set, device);
+  data.test = make_tensor_feed(tensors.test, device);
+  return data;
+}
+
 /// Whether a name is that of text; the tables of images and of text have no name in common.
 bool is_text(const std::string& name) {
   return std::any_of(std::begin(kTextDatasets), std::end(kTextDatasets),
@@ -211,21 +241,22 @@ LoadedData load_run_data(const RunConfig& config) {
     if (config.store.files) {
       throw ConfigError("store.files: text is read into memory once; take store.files: false");
     }
-    TextData text = load_text(text_spec(config));
-    check_count(config, text.train.count());
-    return text;
+    return load_text(text_spec(config));
   }
   const DataSpec spec = data_spec(config);
   const bool streams = config.store.kind == StoreConfig::Kind::kPartitioned || config.store.files ||
                        find_entry(kDatasets, "data set", spec.name).function == nullptr;
-  if (!streams) {
-    ImageData images = load_data(spec);
-    check_count(config, images.train.count);
-    return images;
-  }
-  ExampleData sets = open_data(spec);
-  check_count(config, sets.train.count());
-  return sets;
+  if (!streams) return load_data(spec);
+  return open_data(spec);
+}
+
+void check_enough(const LoadedData& data, const RunConfig& config) {
+  const std::uint64_t examples =
+      std::visit([](const auto& sets) { return count(sets.train); }, data);
+  if (config.workers.count <= examples) return;
+  throw ConfigError(
+      fmt::format("workers.count: there are {} workers, but only {} training examples",
+                  config.workers.count, examples));
 }
 
 RunData prepare_run_data(LoadedData loaded, const RunConfig& config, torch::Device device,
@@ -235,6 +266,9 @@ RunData prepare_run_data(LoadedData loaded, const RunConfig& config, torch::Devi
   }
   if (auto* text = std::get_if<TextData>(&loaded)) {
     return prepare_text(std::move(*text), config, device, communicator);
+  }
+  if (const auto* tensors = std::get_if<TensorData>(&loaded)) {
+    return prepare_tensors(*tensors, device);
   }
   return prepare_from_store(std::move(std::get<ExampleData>(loaded)), config, device, communicator);
 }

@@ -3,33 +3,30 @@
 #include <cstdint>
 #include <memory>
 #include <string>
-#include <variant>
 #include <vector>
 
 #include <torch/types.h>
 
 #include "impart/comm/communicator.h"
-#include "impart/data/example_set.h"
-#include "impart/data/image_set.h"
-#include "impart/data/token_set.h"
 #include "impart/store/store.h"
 #include "impart/train/config.h"
 #include "impart/train/feed.h"
+#include "impart/train/own_data.h"
 
 namespace impart {
-
-/// The data set of a run: images, all in memory or opened, to be read as they are needed; or text.
-using LoadedData = std::variant<ImageData, ExampleData, TextData>;
 
 /// Reads or opens what the config says. Nothing is written yet: what is wrong with the data is
 /// found before a run directory is made. DataError, ConfigError.
 LoadedData load_run_data(const RunConfig& config);
 
+/// ConfigError if there are fewer training examples than workers.
+void check_enough(const LoadedData& data, const RunConfig& config);
+
 /// What training needs of its data.
 struct RunData {
   std::uint64_t examples = 0;                  ///< to train on
   std::uint32_t classes = 0;                   ///< 0 for language
-  std::uint32_t channels = 0, image_size = 0;  ///< of images
+  std::uint32_t channels = 0, image_size = 0;  ///< of images; 0: they are none
   std::vector<std::uint32_t> labels = {};
   std::vector<float> truth = {};
   std::uint64_t payload_bytes = 0;  ///< of all training examples together

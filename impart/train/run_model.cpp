@@ -47,6 +47,11 @@ std::shared_ptr<Classifier> make_image_model(const RunConfig& config, const RunD
                  .stem = cifar ? Stem::kCifar : Stem::kImagenet});
 }
 
+bool holds_images(const torch::Tensor& inputs) {
+  return inputs.scalar_type() == torch::kFloat32 && inputs.dim() == 4 &&
+         inputs.size(2) == inputs.size(3);
+}
+
 }  // namespace
 
 void check_model(const RunConfig& config, const LoadedData& data) {
@@ -64,6 +69,13 @@ void check_model(const RunConfig& config, const LoadedData& data) {
     return;
   }
   if (entry != nullptr) refuse(config, name_of(entry->task), "images");
+  const auto* tensors = std::get_if<TensorData>(&data);
+  if (tensors && !holds_images(tensors->train.inputs)) {
+    throw ConfigError(fmt::format(
+        "model.name: {} is for images, square float tensors [N, channels, size, size]; other "
+        "tensors need a model of your own",
+        config.model.name));
+  }
   if (config.model.dropout > 0) {
     throw ConfigError(
         fmt::format("model.dropout: {} has none; only text models do", config.model.name));

@@ -196,8 +196,11 @@ RunState load_run_state(const std::string& checkpoint, Placement& placement, Cla
   } catch (const json::exception& error) {
     throw DataError(fmt::format("{}: {}", file.path(), error.what()));
   }
-  ImportanceTable table = load_table(path("importance.table"));
-  check_fits(table.spec(), placement.table().spec(), path("importance.table"));
+  const TableSpec& wanted = placement.table().spec();
+  std::vector<NotionEntry> known(std::begin(kNotions), std::end(kNotions));
+  known.insert(known.end(), wanted.notions.begin(), wanted.notions.end());
+  ImportanceTable table = load_table(path("importance.table"), known);
+  check_fits(table.spec(), wanted, path("importance.table"));
   Partition partition = read_partition(path("partition.npy"), placement.partition().workers());
   const ScoresFile scores(path("dealt_by.npy"));
   std::vector<float> dealt_by;

@@ -15,6 +15,7 @@
 #include "impart/train/gather_costs.h"
 #include "impart/train/hardest_texts.h"
 #include "impart/train/learning_rate.h"
+#include "impart/train/own_model.h"
 #include "impart/train/run_model.h"
 #include "impart/train/run_state.h"
 #include "impart/train/weights_hash.h"
@@ -28,6 +29,13 @@ double seconds_since(std::chrono::steady_clock::time_point start) {
   return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
 }
 
+std::shared_ptr<Classifier> choose_model(const RunSpec& spec, const RunData& data,
+                                         Communicator& communicator) {
+  if (!spec.own_model) return make_run_model(spec.config, data);
+  prepare_own_model(*spec.own_model, data.train->device(), communicator);
+  return spec.own_model;
+}
+
 }  // namespace
 
 Trainer::Trainer(const RunSpec& spec, Communicator& communicator, const RunObserver& observer,
@@ -38,10 +46,13 @@ Trainer::Trainer(const RunSpec& spec, Communicator& communicator, const RunObser
       observer_(observer),
       data_(std::move(data)),
       placement_(config_,
-                 {.examples = data_.examples, .labels = data_.labels, .truth = data_.truth}),
-      engine_(
-          {.config = config_, .model = make_run_model(config_, data_), .feed = data_.train.get()},
-          communicator) {
+                 {.examples = data_.examples, .labels = data_.labels, .truth = data_.truth},
+                 spec.own),
+      engine_({.config = config_,
+               .model = choose_model(spec, data_, communicator),
+               .feed = data_.train.get(),
+               .own = spec.own},
+              communicator) {
   summary_.epochs = config_.epochs;
   summary_.examples = data_.examples;
   summary_.workers = config_.workers.count;
@@ -423,7 +434,8 @@ void Trainer::write_results() {
                table.importance(config_.importance.notion));
   if (config_.importance.history) write_history(config_.output + "/history.npy", table);
   if (data_.text && config_.importance.texts > 0) {
-    auto texts = choose_texts(table, notions_of(config_), *data_.text, config_.importance.texts);
+    auto texts =
+        choose_texts(table, notions_of(config_, spec_.own), *data_.text, config_.importance.texts);
     if (config_.importance.token_losses) add_token_losses(engine_.model(), *data_.text, texts);
     write_texts(config_.output + "/texts.jsonl", texts);
   }

@@ -90,6 +90,7 @@ class Listener final : public Communicator {
   Listener() : Communicator(0, 1) {}
   void announce_failure(std::string_view reason) noexcept override { reason_ = reason; }
   const std::string& reason() const { return reason_; }
+  void wait_until(const std::function<bool()>&) override {}
 
  private:
   void do_barrier() override {}

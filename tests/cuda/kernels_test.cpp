@@ -9,6 +9,7 @@
 #include "impart/cuda/torch_stream.h"
 #include "impart/cuda/update.h"
 #include "impart/data/batch.h"
+#include "impart/models/losses.h"
 #include "impart/train/batch_signals.h"
 #include "impart/train/optimizer.h"
 #include "tests/cuda/gpu_test.h"
@@ -76,7 +77,7 @@ TEST_F(DeviceKernels, MeasureTheSignalsOfTheDefinition) {
     const auto losses = torch::nn::functional::cross_entropy(
         leaf, labels, torch::nn::functional::CrossEntropyFuncOptions().reduction(torch::kNone));
     losses.sum().backward();
-    const auto expected = set.compute({logits, features}, labels, losses.to(torch::kFloat));
+    const auto expected = set.compute({logits, features}, labels, {losses.to(torch::kFloat), {}});
 
     const auto l = logits.cuda(), f = features.cuda(), y = labels.cuda();
     auto out = torch::full({set.size(), rows}, std::nan(""), l.options());
@@ -103,7 +104,63 @@ TEST_F(DeviceKernels, MeasureTheSignalsOfTheDefinition) {
       EXPECT_LT(distance(out[s], expected[s]), 1e-5) << set.names()[static_cast<std::size_t>(s)];
     }
     EXPECT_LT(distance(gradient, leaf.grad()), 1e-5);
+
+    const auto smooth = logits.to(torch::kDouble).requires_grad_(true);
+    torch::nn::functional::cross_entropy(smooth, labels,
+                                         torch::nn::functional::CrossEntropyFuncOptions()
+                                             .reduction(torch::kSum)
+                                             .label_smoothing(0.2))
+        .backward();
+    call.smoothing = 0.2f;
+    cuda::measure_signals(call, cuda::current_stream());
+    EXPECT_LT(distance(gradient, smooth.grad()), 1e-5);
   }
+}
+
+TEST_F(DeviceKernels, MeasureTheTokensOfTheDefinition) {
+  const SignalSet set(std::vector<NotionEntry>(std::begin(kNotions), std::end(kNotions)));
+  for (const std::int64_t vocabulary : {2, 65, 1000, 50304}) {
+    for (const auto type : {torch::kFloat, torch::kBFloat16}) {
+      SCOPED_TRACE(std::to_string(vocabulary) + (type == torch::kFloat ? " float" : " bfloat16"));
+      const auto logits = random_tensor({3, 7, vocabulary}, 1, 4).to(type);
+      const auto features = random_tensor({3, 7, 130}, 2);
+      auto targets = torch::empty({3, 7}, torch::kInt64);
+      for (std::int64_t i = 0; i < 21; ++i) targets.view(-1)[i] = i * 7919 % vocabulary;
+      targets[1].narrow(0, 4, 3).fill_(kNoTarget);
+      const auto weights = random_tensor({3}, 3);
+      const auto leaf = logits.to(torch::kFloat).clone().requires_grad_(true);
+      const auto here = measure_losses(leaf, targets);
+      (here.examples * weights).sum().backward();
+      const auto expected = set.compute({leaf, features}, targets, here);
+
+      const auto leaf_there = logits.cuda().requires_grad_(true);
+      const auto there = measure_losses(leaf_there, targets.cuda());
+      ASSERT_TRUE(there.tokens.margin.defined());
+      (there.examples * weights.cuda()).sum().backward();
+      const auto found = set.compute({leaf_there, features.cuda()}, targets.cuda(), there);
+      for (std::int64_t s = 0; s < set.size(); ++s) {
+        EXPECT_LT(distance(found[s], expected[s]), 1e-5)
+            << set.names()[static_cast<std::size_t>(s)];
+      }
+      EXPECT_LT(distance(leaf_there.grad(), leaf.grad()), type == torch::kFloat ? 1e-5 : 4e-3);
+      EXPECT_EQ(leaf_there.grad()[1][5].abs().sum().item<float>(), 0);
+      EXPECT_LT(distance(token_losses(leaf_there, targets.cuda()), token_losses(leaf, targets)),
+                1e-5);
+    }
+  }
+}
+
+TEST_F(DeviceKernels, SayNanWhereATokenHasNanOrNothingIsPossible) {
+  auto logits = random_tensor({4, 16}, 1).cuda();
+  const auto targets = torch::zeros({4}, torch::kInt64).cuda();
+  const float infinity = std::numeric_limits<float>::infinity();
+  logits[0][3] = std::nanf("");
+  logits[1].fill_(-infinity);
+  logits[2][5] = -infinity;  // one impossible token is nothing special
+  const auto losses = device_token_losses(logits, targets, true).losses.cpu();
+  EXPECT_TRUE(std::isnan(losses[0].item<float>()));
+  EXPECT_FALSE(std::isfinite(losses[1].item<float>()));
+  EXPECT_TRUE(std::isfinite(losses[2].item<float>()));
 }
 
 struct Rule {

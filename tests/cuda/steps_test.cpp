@@ -6,6 +6,7 @@
 #include <gtest/gtest.h>
 #include <torch/torch.h>
 
+#include "impart/core/error.h"
 #include "impart/data/datasets.h"
 #include "impart/models/init.h"
 #include "impart/models/models.h"
@@ -141,6 +142,7 @@ TEST_F(DeviceStepsTest, TrainWhatTheCpuTrains) {
 
 TEST_F(DeviceStepsTest, RecordedAreThoseThatAreNot) {
   auto config = config_of("small-cnn");
+  config.optimizer.label_smoothing = 0.1;
   Training recorded(config, torch::kCUDA);
   config.workers.micro_batch = 16;  // several passes a step, which are not recorded
   Training plain(config, torch::kCUDA);
@@ -150,6 +152,26 @@ TEST_F(DeviceStepsTest, RecordedAreThoseThatAreNot) {
     EXPECT_LT(distance(signals[0], expected[0]), 1e-3);
   }
   EXPECT_LT(distance(recorded.parameters() - before, plain.parameters() - before), 1e-2);
+}
+
+TEST_F(DeviceStepsTest, WithNcclAreThoseWithout) {
+  for (const char* model : {"small-cnn", "resnet18"}) {
+    auto config = config_of(model);
+    Training plain(config, torch::kCUDA);
+    config.workers.transport = WorkersConfig::Transport::kNccl;  // of one process
+    std::unique_ptr<Training> summed;
+    try {
+      summed = std::make_unique<Training>(config, torch::kCUDA);
+    } catch (const ConfigError& error) {
+      GTEST_SKIP() << error.what();
+    }
+    for (std::uint32_t epoch = 0; epoch < kEpochs; ++epoch) {
+      plain.train(epoch);
+      summed->train(epoch);
+    }
+    EXPECT_TRUE(torch::equal(plain.parameters(), summed->parameters())) << model;
+    EXPECT_EQ(summed->communicator->traffic().bytes, 0u);
+  }
 }
 
 TEST_F(DeviceStepsTest, AreReproducible) {

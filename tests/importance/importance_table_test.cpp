@@ -54,6 +54,22 @@ TEST(ImportanceTable, GivesTheNeverVisitedTheMeanOfTheOthers) {
   EXPECT_EQ(table.importance("loss-average"), (std::vector<float>{5, 7, 6})) << "the mean of now";
 }
 
+TEST(ImportanceTable, TellsTheImportanceOfAWindowThatItCloses) {
+  ImportanceTable table = make_table(3, {"loss-average", "random"}), twin = table;
+  for (std::uint32_t window = 0; window < 3; ++window) {
+    observe_losses(table, window, {1, 3});
+    observe_losses(twin, window, {1, 3});
+    for (const char* notion : {"loss-average", "random"}) {
+      ImportanceTable copy = table;
+      EXPECT_EQ(copy.close_window(notion), table.importance(notion)) << notion;
+    }
+    table.close_window("random");
+    twin.close_window();
+    EXPECT_EQ(table.importance("random"), twin.importance("random"));
+  }
+  EXPECT_THROW(table.close_window("loss-last"), ConfigError);
+}
+
 TEST(ImportanceTable, ForgetsTheVisitsOfAClosedWindow) {
   ImportanceTable table = make_table(1, {"loss-average"});
   observe_losses(table, 0, {100});

@@ -1,6 +1,7 @@
 #include "impart/importance/logit_signals.h"
 
 #include <algorithm>
+#include <bit>
 #include <cmath>
 #include <limits>
 
@@ -114,9 +115,10 @@ TEST(LogitSignals, TakeGivenLossesAsTheyAre) {
 }
 
 TEST(LogitSignals, OfDivergedRowsAreNotFinite) {
-  Batch batch = make_batch(2, 20, 1);
+  Batch batch = make_batch(3, 20, 1);
   batch.logits[5] = std::numeric_limits<float>::quiet_NaN();
   batch.logits[25] = std::numeric_limits<float>::infinity();
+  batch.logits[45] = std::bit_cast<float>(0x7FC00001u);  // a NaN with something in it
   for (const float loss : signals_of_logits(batch.rows(), StateSet::kLossMean)) {
     EXPECT_FALSE(std::isfinite(loss));
   }

@@ -4,8 +4,8 @@
 
 #include <gtest/gtest.h>
 
+#include "impart/partition/contract.h"
 #include "impart/partition/heuristics.h"
-#include "tests/support/random_cases.h"
 
 namespace impart {
 namespace {
@@ -17,7 +17,7 @@ std::vector<ExampleId> list(const Parts& parts, std::uint32_t worker) {
 
 TEST(EpochOrder, VisitsEveryExampleOfAPartOnce) {
   for (std::uint64_t number = 0; number < 1000; ++number) {
-    const auto c = testing::make_case(number);
+    const auto c = make_contract_case(number);
     for (const ShuffleKind kind : {ShuffleKind::kPerWorker, ShuffleKind::kShared}) {
       const Parts order =
           order_epoch(c.previous, {.seed = number, .shuffle = kind, .importance = c.importance});

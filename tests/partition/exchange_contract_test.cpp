@@ -6,23 +6,19 @@
 #include <gtest/gtest.h>
 
 #include "impart/core/error.h"
+#include "impart/partition/contract.h"
 #include "impart/partition/exchanges.h"
 #include "impart/partition/heuristics.h"
 #include "impart/partition/move_plan.h"
-#include "tests/support/random_cases.h"
 #include "tests/support/temporary_folder.h"
 
 namespace impart {
 namespace {
 
-using testing::kCases;
-using testing::make_case;
-using testing::RandomCase;
-
 class ExchangeContract : public ::testing::TestWithParam<std::string_view> {
  protected:
   static const ExchangeEntry& entry() { return find_entry(kExchanges, "exchange", GetParam()); }
-  static Partition exchange(const RandomCase& c, std::uint64_t earlier = 0) {
+  static Partition exchange(const ContractCase& c, std::uint64_t earlier = 0) {
     return entry().function(
         c.previous, c.importance,
         {.fraction = c.fraction, .seed = c.number, .epoch = 1, .earlier_exchanges = earlier});
@@ -30,8 +26,8 @@ class ExchangeContract : public ::testing::TestWithParam<std::string_view> {
 };
 
 TEST_P(ExchangeContract, ChangesNoPartsSize) {
-  for (std::uint64_t number = 0; number < kCases; ++number) {
-    const RandomCase c = make_case(number);
+  for (std::uint64_t number = 0; number < kContractCases; ++number) {
+    const ContractCase c = make_contract_case(number);
     const Partition after = exchange(c, number % 3);
     ASSERT_EQ(after.examples(), c.previous.examples()) << c.describe();
     ASSERT_EQ(after.sizes(), c.previous.sizes()) << c.describe();
@@ -39,8 +35,8 @@ TEST_P(ExchangeContract, ChangesNoPartsSize) {
 }
 
 TEST_P(ExchangeContract, GivesAwayAtMostTheFractionOfTheSmallestPart) {
-  for (std::uint64_t number = 0; number < kCases; ++number) {
-    const RandomCase c = make_case(number);
+  for (std::uint64_t number = 0; number < kContractCases; ++number) {
+    const ContractCase c = make_contract_case(number);
     const auto sizes = c.previous.sizes();
     const auto smallest = static_cast<double>(*std::min_element(sizes.begin(), sizes.end()));
     std::vector<double> given(c.workers);
@@ -52,9 +48,9 @@ TEST_P(ExchangeContract, GivesAwayAtMostTheFractionOfTheSmallestPart) {
 }
 
 TEST_P(ExchangeContract, DecidesTheSameFromTheSameInput) {
-  for (std::uint64_t number = 0; number < kCases; number += 10) {
-    const RandomCase c = make_case(number);
-    ASSERT_EQ(exchange(c), exchange(make_case(number))) << c.describe();
+  for (std::uint64_t number = 0; number < kContractCases; number += 10) {
+    const ContractCase c = make_contract_case(number);
+    ASSERT_EQ(exchange(c), exchange(make_contract_case(number))) << c.describe();
   }
 }
 

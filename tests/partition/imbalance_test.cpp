@@ -5,7 +5,7 @@
 
 #include <gtest/gtest.h>
 
-#include "tests/support/random_cases.h"
+#include "impart/partition/contract.h"
 
 namespace impart {
 namespace {
@@ -33,7 +33,7 @@ double ks_naively(const Partition& partition, const std::vector<double>& scores)
 
 TEST(Imbalance, HasTheKolmogorovSmirnovDistanceOfTheDefinition) {
   for (std::uint64_t number = 0; number < 600; ++number) {
-    const auto c = testing::make_case(number);
+    const auto c = make_contract_case(number);
     const FiniteScores finite(c.importance);
     std::vector<double> scores;
     for (std::uint64_t i = 0; i < c.importance.size(); ++i)

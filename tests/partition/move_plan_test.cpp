@@ -7,14 +7,15 @@
 #include <gtest/gtest.h>
 
 #include "impart/core/error.h"
-#include "tests/support/random_cases.h"
+#include "impart/core/random.h"
+#include "impart/partition/contract.h"
 
 namespace impart {
 namespace {
 
 TEST(MovePlan, TurnsTheOldPartitionIntoTheNewOne) {
   for (std::uint64_t number = 0; number < 1000; ++number) {
-    const auto before = testing::make_case(number);
+    const auto before = make_contract_case(number);
     RandomStream random({.seed = number, .purpose = Purpose("after")});
     std::vector<WorkerId> owners(before.previous.examples());
     for (auto& owner : owners) owner = WorkerId{static_cast<std::uint32_t>(random.below(25))};

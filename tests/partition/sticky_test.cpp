@@ -6,17 +6,14 @@
 
 #include <gtest/gtest.h>
 
+#include "impart/core/random.h"
+#include "impart/partition/contract.h"
 #include "impart/partition/heuristics.h"
 #include "impart/partition/move_plan.h"
 #include "impart/partition/ranking.h"
-#include "tests/support/random_cases.h"
 
 namespace impart {
 namespace {
-
-using testing::kCases;
-using testing::make_case;
-using testing::RandomCase;
 
 std::vector<float> exponential_scores(std::uint64_t examples, std::uint64_t seed) {
   RandomStream random({.seed = seed, .purpose = Purpose("test")});
@@ -42,8 +39,8 @@ bool has_row_property(const std::vector<ExampleId>& order, const Partition& part
 }
 
 TEST(Sticky, KeepsTheRowPropertyForAnyPreviousPartition) {
-  for (std::uint64_t number = 0; number < kCases; ++number) {
-    const RandomCase c = make_case(number);
+  for (std::uint64_t number = 0; number < kContractCases; ++number) {
+    const ContractCase c = make_contract_case(number);
     const auto ranking = rank_by_importance(c.importance);
     auto by_class = ranking;
     std::stable_sort(by_class.begin(), by_class.end(), [&](ExampleId a, ExampleId b) {
@@ -61,8 +58,8 @@ TEST(Sticky, KeepsTheRowPropertyForAnyPreviousPartition) {
 }
 
 TEST(Sticky, MovesNothingWhenNothingChanged) {
-  for (std::uint64_t number = 0; number < kCases; number += 10) {
-    const RandomCase c = make_case(number);
+  for (std::uint64_t number = 0; number < kContractCases; number += 10) {
+    const ContractCase c = make_contract_case(number);
     for (const HeuristicEntry& entry : kHeuristics) {
       if (!entry.uses_importance) continue;
       const Partition first =
@@ -110,8 +107,8 @@ TEST(Sticky, MovesHardlyAnythingWhenFewExamplesGetANewRank) {
 }
 
 TEST(StickyBlocks, KeepTheBlocksAndOnlyRenameThem) {
-  for (std::uint64_t number = 0; number < kCases; number += 5) {
-    const RandomCase c = make_case(number);
+  for (std::uint64_t number = 0; number < kContractCases; number += 5) {
+    const ContractCase c = make_contract_case(number);
     const Partition plain = cut_into_blocks(c.importance, {.workers = c.workers});
     const Partition sticky =
         cut_into_blocks(c.importance, {.workers = c.workers, .sticky_to = &c.previous});

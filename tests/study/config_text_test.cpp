@@ -90,6 +90,7 @@ TEST(ConfigText, LeavesOutOfTheHashWhatTheHeaderSays) {
                                                "threads",
                                                "data.decode_threads",
                                                "data.prefetch",
+                                               "workers.transport",
                                                "importance.history",
                                                "importance.record",
                                                "importance.texts",

@@ -37,7 +37,7 @@ TEST(Schema, HasEveryKeyOnceWithHelpAndKeepsSectionsTogether) {
     section = key.section;
     EXPECT_FALSE(finished_sections.contains(std::string(section))) << key.path();
   }
-  EXPECT_EQ(paths.size(), 80u);
+  EXPECT_EQ(paths.size(), 82u);
 }
 
 TEST(Schema, SettingAKeyChangesThatKeyAndNoOther) {

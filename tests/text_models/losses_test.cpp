@@ -41,6 +41,30 @@ TEST(Losses, OfClassesAreCrossEntropy) {
   EXPECT_TRUE(torch::allclose(example_losses(logits, labels), expected));
 }
 
+TEST(Losses, OfSmoothedLabelsAreTorchsOwn) {
+  const auto options =
+      torch::nn::functional::CrossEntropyFuncOptions().reduction(torch::kNone).label_smoothing(0.2);
+  const torch::Tensor logits = random_tensor({6, 4}, 1).requires_grad_(true);
+  const torch::Tensor twin = logits.detach().clone().requires_grad_(true);
+  const torch::Tensor labels = random_tokens({6}, 4, 2);
+  const torch::Tensor smoothed = smooth_losses(example_losses(logits, labels), logits, labels, 0.2);
+  const torch::Tensor expected = torch::nn::functional::cross_entropy(twin, labels, options);
+  EXPECT_TRUE(torch::allclose(smoothed, expected));
+  smoothed.square().sum().backward();
+  expected.square().sum().backward();
+  EXPECT_TRUE(torch::allclose(logits.grad(), twin.grad(), 1e-4, 1e-6));
+}
+
+TEST(Losses, OfSmoothedBlocksCountOnlyTokensWithTarget) {
+  const torch::Tensor logits = random_tensor({2, 3, 5}, 1);
+  torch::Tensor targets = random_tokens({2, 3}, 5, 2);
+  targets[1].narrow(0, 1, 2).fill_(kNoTarget);
+  const torch::Tensor losses = smooth_losses(example_losses(logits, targets), logits, targets, 0.3);
+  const torch::Tensor first = logits[1].narrow(0, 0, 1), label = targets[1].narrow(0, 0, 1);
+  EXPECT_TRUE(torch::allclose(losses[1],
+                              smooth_losses(example_losses(first, label), first, label, 0.3)[0]));
+}
+
 TEST(Losses, PassNoGradientToTokensWithoutTarget) {
   const torch::Tensor logits = random_tensor({2, 3, 4}, 1).requires_grad_(true);
   torch::Tensor targets = random_tokens({2, 3}, 4, 2);

@@ -64,7 +64,7 @@ TEST(SignalSet, ComputesAllSignalsByTheirDefinition) {
   const Batch batch;
   const SignalSet set({std::begin(kNotions), std::end(kNotions)});
   ASSERT_EQ(set.size(), 7);
-  const auto computed = set.compute(batch.output, batch.labels, batch.losses);
+  const auto computed = set.compute(batch.output, batch.labels, {batch.losses, {}});
   ASSERT_EQ(computed.sizes(), (std::vector<std::int64_t>{7, kRows}));
   const std::vector<float> values = values_in(computed);
   const Signals signals = set.view(values, kRows);
@@ -86,7 +86,7 @@ TEST(SignalSet, ComputesOnlyWhatItsNotionsNeed) {
   const Batch batch;
   for (const NotionEntry& notion : kNotions) {
     const SignalSet set({notion});
-    const auto computed = set.compute(batch.output, batch.labels, batch.losses);
+    const auto computed = set.compute(batch.output, batch.labels, {batch.losses, {}});
     EXPECT_EQ(computed.size(0), set.size());
     const std::vector<float> values = values_in(computed);
     const Signals signals = set.view(values, kRows);
@@ -105,7 +105,7 @@ TEST(SignalSet, NamesTheRowsOfLossAndCorrectness) {
   const Batch batch;
   const SignalSet set(notions_named({"entropy"}));
   const std::vector<float> values =
-      values_in(set.compute(batch.output, batch.labels, batch.losses));
+      values_in(set.compute(batch.output, batch.labels, {batch.losses, {}}));
   const Signals signals = set.view(values, kRows);
   EXPECT_EQ(signals.loss.data(), values.data() + SignalSet::kLossRow * kRows);
   EXPECT_EQ(signals.correct.data(), values.data() + SignalSet::kCorrectRow * kRows);
@@ -118,7 +118,7 @@ TEST(SignalSet, KeepsNoGraph) {
   batch.output.features.requires_grad_(true);
   const SignalSet set({std::begin(kNotions), std::end(kNotions)});
   const auto losses = batch.output.logits.sum(1);
-  EXPECT_FALSE(set.compute(batch.output, batch.labels, losses).requires_grad());
+  EXPECT_FALSE(set.compute(batch.output, batch.labels, {losses, {}}).requires_grad());
 }
 
 TEST(SignalSet, StaysFiniteForHugeLogits) {
@@ -128,7 +128,7 @@ TEST(SignalSet, StaysFiniteForHugeLogits) {
       batch.output.logits, batch.labels,
       torch::nn::functional::CrossEntropyFuncOptions().reduction(torch::kNone));
   const SignalSet set({std::begin(kNotions), std::end(kNotions)});
-  const auto computed = set.compute(batch.output, batch.labels, losses);
+  const auto computed = set.compute(batch.output, batch.labels, {losses, {}});
   EXPECT_TRUE(computed.isfinite().all().item<bool>());
 }
 
@@ -151,7 +151,7 @@ TEST(SignalSet, OfTokenBlocksAreMeansOverTheTokensThatCount) {
   targets[2][0] = kNoTarget;
   const SignalSet set({std::begin(kNotions), std::end(kNotions)});
   const std::vector<float> values =
-      values_in(set.compute(output, targets, example_losses(output.logits, targets)));
+      values_in(set.compute(output, targets, measure_losses(output.logits, targets)));
   const Signals signals = set.view(values, kBlocks);
   for (std::int64_t block = 0; block < kBlocks; ++block) {
     const Batch tokens = token_as_example(output, targets, block);
@@ -178,12 +178,12 @@ TEST(SignalSet, OfManyTokensAreThoseOfAFewAtATime) {
                                   random_tensor({3, 60, 5}, 2)};
   const torch::Tensor targets = torch::arange(180).view({3, 60}) * 27;
   const SignalSet set({std::begin(kNotions), std::end(kNotions)});
-  const auto losses = example_losses(output.logits, targets);
+  const auto losses = measure_losses(output.logits, targets);
   const auto together = set.compute(output, targets, losses);
   for (std::int64_t block = 0; block < 3; ++block) {
     const auto alone =
         set.compute({output.logits.narrow(0, block, 1), output.features.narrow(0, block, 1)},
-                    targets.narrow(0, block, 1), losses.narrow(0, block, 1));
+                    targets.narrow(0, block, 1), {losses.examples.narrow(0, block, 1), {}});
     EXPECT_TRUE(torch::allclose(alone.squeeze(1), together.select(1, block), 1e-4, 1e-6));
   }
 }
@@ -193,7 +193,7 @@ TEST(SignalSet, OfABlockWithoutTargetsAreFinite) {
                                   random_tensor({2, 3, kFeatures}, 2)};
   const torch::Tensor targets = torch::full({2, 3}, kNoTarget, torch::kLong);
   const SignalSet set({std::begin(kNotions), std::end(kNotions)});
-  const auto computed = set.compute(output, targets, example_losses(output.logits, targets));
+  const auto computed = set.compute(output, targets, measure_losses(output.logits, targets));
   EXPECT_TRUE(computed.isfinite().all().item<bool>());
 }
 

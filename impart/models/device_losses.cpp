@@ -1,0 +1,77 @@
+#include "impart/models/device_losses.h"
+
+#include <torch/torch.h>
+
+#include "impart/cuda/tokens.h"
+#include "impart/cuda/torch_stream.h"
+
+namespace impart {
+namespace {
+
+cuda::TokenRows rows_of(const torch::Tensor& logits, const torch::Tensor& targets) {
+  return {.logits = logits.data_ptr(),
+          .element = logits.scalar_type() == torch::kFloat ? cuda::Element::kFloat
+                                                           : cuda::Element::kBfloat16,
+          .rows = logits.size(0),
+          .classes = logits.size(1),
+          .labels = targets.data_ptr<std::int64_t>()};
+}
+
+/// Losses, and the other measures as rows of one tensor, empty if they are not wanted.
+class TokenLosses : public torch::autograd::Function<TokenLosses> {
+ public:
+  static torch::autograd::variable_list forward(torch::autograd::AutogradContext* context,
+                                                const torch::Tensor& given,
+                                                const torch::Tensor& targets, bool all) {
+    const torch::Tensor logits = given.contiguous();
+    const auto options = logits.options().dtype(torch::kFloat);
+    const std::int64_t rows = logits.size(0);
+    torch::Tensor losses = torch::empty({rows}, options), log_sums = torch::empty({rows}, options);
+    torch::Tensor others = torch::empty({all ? 4 : 0, rows}, options);
+    cuda::MeasureTokens call{.tokens = rows_of(logits, targets),
+                             .loss = losses.data_ptr<float>(),
+                             .log_sum = log_sums.data_ptr<float>()};
+    if (all) {
+      call.correct = others.data_ptr<float>();
+      call.margin = call.correct + rows;
+      call.entropy = call.margin + rows;
+      call.error_norm = call.entropy + rows;
+    }
+    cuda::measure_tokens(call, cuda::current_stream());
+    context->save_for_backward({logits, targets, log_sums});
+    context->mark_non_differentiable({others});
+    return {losses, others};
+  }
+
+  static torch::autograd::variable_list backward(torch::autograd::AutogradContext* context,
+                                                 torch::autograd::variable_list gradients) {
+    const auto saved = context->get_saved_variables();
+    const torch::Tensor& logits = saved[0];
+    const torch::Tensor scale = gradients[0].to(torch::kFloat).contiguous();
+    torch::Tensor gradient = torch::empty_like(logits);
+    cuda::differentiate_tokens({.tokens = rows_of(logits, saved[1]),
+                                .log_sum = saved[2].data_ptr<float>(),
+                                .scale = scale.data_ptr<float>(),
+                                .gradient = gradient.data_ptr()},
+                               cuda::current_stream());
+    return {gradient, torch::Tensor(), torch::Tensor()};
+  }
+};
+
+}  // namespace
+
+bool has_device_losses(const torch::Tensor& logits) {
+  const auto type = logits.scalar_type();
+  return logits.is_cuda() && cuda::has_kernels() &&
+         (type == torch::kFloat || type == torch::kBFloat16);
+}
+
+TokenMeasures device_token_losses(const torch::Tensor& logits, const torch::Tensor& targets,
+                                  bool all) {
+  const auto results = TokenLosses::apply(logits, targets.contiguous(), all);
+  if (!all) return {results[0], {}, {}, {}, {}};
+  const torch::Tensor& others = results[1];
+  return {results[0], others[0], others[1], others[2], others[3]};
+}
+
+}  // namespace impart
