@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 """Trains with DistributedDataParallel on CPUs; who trains on what is decided by importance.
 
-    python3 examples/python/ddp_cifar.py                                # two processes, drawn images
-    python3 examples/python/ddp_cifar.py --data DIR --epochs 20         # CIFAR-10's binary files
+    python3 examples/python/ddp_cifar.py                             # two processes, drawn images
+    python3 examples/python/ddp_cifar.py --data DIR --epochs 20      # CIFAR-10's binary files
     torchrun --nproc_per_node 4 examples/python/ddp_cifar.py --heuristic blocks
 
 With --checkpoints FOLDER it can be killed at any time; --resume goes on with the very next batch.
@@ -57,9 +57,9 @@ class Training:
         self.sampler = impart.ImportanceSampler(
             data, self.tracker, args.heuristic, warmup=args.warmup, interval=args.interval,
             epochs=args.epochs, seed=args.seed)
-        batches = impart.ImportanceBatchSampler(self.sampler, args.batch)
-        self.loader = DataLoader(impart.IndexedDataset(data), batch_sampler=batches,
-                                 num_workers=args.loader_workers)
+        self.loader = DataLoader(impart.IndexedDataset(data), args.batch, sampler=self.sampler,
+                                 num_workers=args.loader_workers,
+                                 persistent_workers=args.loader_workers > 0)
         self.counts = torch.zeros(2, dtype=torch.int64)  # right guesses, and all, of the test
         self.epoch = self.step = 0
 

@@ -1,4 +1,4 @@
-"""What the examples train on: CIFAR-10 from its binary files, or drawn gratings without any files."""
+"""What the examples train on: CIFAR-10 from its binary files, or drawn gratings."""
 
 import pathlib
 

@@ -22,8 +22,8 @@ study.arms
 
 # %% [markdown]
 # ## Results
-# One row per run; what may be *claimed* is for `impart report` to say, which corrects for the number
-# of arms.
+# One row per run; what may be *claimed* is for `impart report` to say, which corrects for the
+# number of arms.
 
 # %%
 done = study.runs[study.runs.status == "done"]
@@ -48,8 +48,8 @@ print(events[["epoch", "placement_event", "placement_moved", "placement_imbalanc
 
 # %% [markdown]
 # ## Examples
-# The data map: easy ones top left, ambiguous ones on the right, hard ones bottom left. It is over the
-# last window of a run, so the run with the most visits in it says most.
+# The data map: easy ones top left, ambiguous ones on the right, hard ones bottom left. It is over
+# the last window of a run, so the run with the most visits in it says most.
 
 # %%
 several = [study.run(name, done[done.arm == name].seed.iloc[0]) for name in done.arm.unique()]

@@ -18,14 +18,14 @@ if "RANK" in os.environ:
 torch.set_num_threads(1)
 torch.manual_seed(1)
 epochs = 4
-data, _ = load_images(train=1000)
+data, _ = load_images(train=600)
 model = small_network()
 if torch.distributed.is_initialized():
     model = torch.nn.parallel.DistributedDataParallel(model)
 optimizer = torch.optim.SGD(model.parameters(), lr=0.05, momentum=0.9)
 
-tracker = impart.Tracker(len(data), ["loss-variance"])                                            # 1
-sampler = impart.ImportanceSampler(data, tracker, "stripes", warmup=2, interval=1, epochs=epochs)  # 2
+tracker = impart.Tracker(len(data), ["loss-variance"])                                   # 1
+sampler = impart.ImportanceSampler(data, tracker, "stripes", warmup=2, interval=1)       # 2
 loader = DataLoader(impart.IndexedDataset(data), batch_size=32, sampler=sampler)
 
 for epoch in range(epochs):
@@ -36,7 +36,7 @@ for epoch in range(epochs):
         optimizer.zero_grad()
         loss.backward()
         optimizer.step()
-        tracker.observe(index, logits=logits, targets=classes)                                    # 3
+        tracker.observe(index, logits=logits, targets=classes)                           # 3
     print(f"epoch {epoch}: last loss {loss.item():.3f}")
 
 tracker.synchronise()

@@ -19,7 +19,6 @@ from typing import Any, Iterator, Mapping, Optional, Sequence
 
 from impart import (ConfigError, DataError, ImportanceBatchSampler, ImportanceSampler,
                     IndexedDataset, Tracker)
-from impart.checkpoints import pack_state, unpack_state
 from impart.run_files import optional_module
 
 transformers = optional_module("transformers", "transformers", "impart.huggingface")
@@ -41,13 +40,13 @@ def make_trainer(base: Optional[type] = None) -> type:
 class ImportanceCallback(transformers.TrainerCallback):  # type: ignore[misc, name-defined]
     """Opens epochs, and keeps what is known of the examples in the trainer's checkpoints.
 
-    The mix-in adds it by itself. Alone, it serves a trainer whose data loader and loss are your own:
-    give the loader's sampler, whose tracker your loss function calls.
+    The mix-in adds it by itself. Alone, it serves a trainer whose loader and loss are your own: give
+    it the loader's sampler, whose tracker your loss function calls.
     """
 
     def __init__(self, sampler: ImportanceSampler) -> None:
         self.sampler = sampler
-        self.resume_from: Optional[Path] = None  #: the checkpoint that the next training goes on from
+        self.resume_from: Optional[Path] = None  #: the checkpoint that training goes on from
 
     def on_train_begin(self, args: Any, state: Any, control: Any, **_: Any) -> None:
         """Load the state of the checkpoint, if training goes on from one."""
@@ -55,9 +54,9 @@ class ImportanceCallback(transformers.TrainerCallback):  # type: ignore[misc, na
             return
         path = self.resume_from / _state_file(args)
         if not path.exists():
-            raise DataError(f"{path}: there is no such file: the checkpoint was made without impart, "
-                            "or by other processes")
-        self.sampler.load_state_dict(unpack_state(torch.load(path, map_location="cpu")))
+            raise DataError(f"{path}: there is no such file: the checkpoint was made without "
+                            "impart, or by another number of processes")
+        self.sampler.load_state_dict(torch.load(path, map_location="cpu"))
         self.resume_from = None
 
     def on_epoch_begin(self, args: Any, state: Any, control: Any, **_: Any) -> None:
@@ -73,7 +72,7 @@ class ImportanceCallback(transformers.TrainerCallback):  # type: ignore[misc, na
         folder = Path(args.output_dir) / f"checkpoint-{state.global_step}"
         folder.mkdir(parents=True, exist_ok=True)
         unfinished = folder / (_state_file(args) + ".new")
-        torch.save(pack_state(self.sampler.state_dict(consumed=0)), unfinished)
+        torch.save(self.sampler.state_dict(consumed=0), unfinished)
         unfinished.replace(folder / _state_file(args))
 
     def on_train_end(self, args: Any, state: Any, control: Any, **_: Any) -> None:
@@ -102,14 +101,25 @@ class ImportanceTrainerMixin:
         What the default tracker keeps; the first decides.
     """
 
+    # Of the Trainer that it is mixed into:
+    args: Any
+    model: Any
+    train_dataset: Any
+    data_collator: Any
+    add_callback: Any
+    _train_batch_size: int
+    _remove_unused_columns: Any
+    _get_collator_with_removed_columns: Any
+
     def __init__(self, *args: Any, importance: Optional[Mapping[str, Any]] = None,
                  tracker: Optional[Tracker] = None,
                  notions: Sequence[str] = ("loss-variance",), **more: Any) -> None:
         super().__init__(*args, **more)
-        data = self.train_dataset  # type: ignore[attr-defined]
+        data = self.train_dataset
         if data is None or not hasattr(data, "__len__"):
-            raise ConfigError("importance needs a train_dataset with a length: every example has an id")
-        options = {**_options_of(self.args), **(importance or {})}  # type: ignore[attr-defined]
+            raise ConfigError("importance needs a train_dataset with a length: every example has "
+                              "an id")
+        options = {**_options_of(self.args), **(importance or {})}
         if options["world_size"] > 1 and options["uneven"] == "weight":
             raise ConfigError("uneven='weight' lets processes take different numbers of steps, and "
                               "the Trainer waits for all of them: use 'pad' or 'drop'")
@@ -119,13 +129,13 @@ class ImportanceTrainerMixin:
         self.tracker = tracker  #: what is known of the examples
         self.importance_sampler = ImportanceSampler(data, tracker, **options)
         self.importance_callback = ImportanceCallback(self.importance_sampler)
-        self.add_callback(self.importance_callback)  # type: ignore[attr-defined]
+        self.add_callback(self.importance_callback)
 
     def train(self, resume_from_checkpoint: Any = None, *args: Any, **more: Any) -> Any:
         """Train as the base class does; a checkpoint to resume from has importance, too."""
         folder = resume_from_checkpoint
         if folder is True:
-            output = self.args.output_dir  # type: ignore[attr-defined]
+            output = self.args.output_dir
             folder = transformers.trainer_utils.get_last_checkpoint(output)
         self.importance_callback.resume_from = Path(folder) if folder else None
         return super().train(resume_from_checkpoint, *args, **more)  # type: ignore[misc]
@@ -133,7 +143,7 @@ class ImportanceTrainerMixin:
     def get_train_dataloader(self) -> Any:
         """A loader of this process's own examples: accelerate has nothing left to share out."""
         from accelerate.data_loader import prepare_data_loader
-        args = self.args  # type: ignore[attr-defined]
+        args = self.args
         data, collate = self._columns_of_the_model()
         batches = _Batches(ImportanceBatchSampler(self.importance_sampler, self._train_batch_size,
                                                   drop_last=args.dataloader_drop_last))
@@ -146,11 +156,10 @@ class ImportanceTrainerMixin:
 
     def _columns_of_the_model(self) -> tuple[Any, Any]:
         """The data set and collator without the columns that the model does not take."""
-        trainer: Any = self
-        data, collate = trainer.train_dataset, trainer.data_collator
+        data, collate = self.train_dataset, self.data_collator
         if hasattr(data, "remove_columns"):  # a datasets.Dataset
-            return trainer._remove_unused_columns(data, "training"), collate
-        return data, trainer._get_collator_with_removed_columns(collate, "training")
+            return self._remove_unused_columns(data, "training"), collate
+        return data, self._get_collator_with_removed_columns(collate, "training")
 
     def compute_loss(self, model: Any, inputs: Any, return_outputs: bool = False,
                      **more: Any) -> Any:
@@ -169,14 +178,14 @@ class ImportanceTrainerMixin:
         Logits of classes or of tokens, and their targets; of a model that predicts the next token,
         those one place further on. Anything else is a ConfigError.
         """
-        logits = outputs.get("logits") if isinstance(outputs, dict) else outputs[1]
+        logits: Any = outputs.get("logits") if isinstance(outputs, dict) else outputs[1]
         shape = None if logits is None else tuple(logits.shape)
         if shape is None or labels is None or labels.is_floating_point() or \
                 tuple(labels.shape) != shape[:-1]:
             raise ConfigError(f"cannot tell the loss of each example from logits of shape {shape} "
                               "and these labels: override importance_signals")
         logits = logits.detach()
-        if labels.dim() == 2 and predicts_next_token(self.model):  # type: ignore[attr-defined]
+        if labels.dim() == 2 and predicts_next_token(self.model):
             return {"logits": logits[:, :-1], "targets": labels[:, 1:]}
         return {"logits": logits, "targets": labels}
 
@@ -192,7 +201,7 @@ def predicts_next_token(model: Any) -> bool:
 
 
 class _Batches:
-    """This process's batches, without `set_epoch`: the callback calls it once, others would again."""
+    """This process's batches, without `set_epoch`: the callback calls it, others need not."""
 
     def __init__(self, batches: ImportanceBatchSampler) -> None:
         self._batches = batches
@@ -200,7 +209,7 @@ class _Batches:
         self.drop_last = batches.drop_last
 
     def __iter__(self) -> Iterator[list[int]]:
-        return iter(self._batches)
+        yield from self._batches  # drawn at the first batch: a loader with processes asks twice
 
     def __len__(self) -> int:
         return len(self._batches)

@@ -23,7 +23,6 @@ import importlib
 from typing import Any, Callable, Iterator, Mapping, Optional, Sequence
 
 from impart import ConfigError, DataError, ImportanceSampler, Tracker
-from impart.checkpoints import pack_state, unpack_state
 from impart.run_files import optional_module
 
 
@@ -109,10 +108,10 @@ class ImportanceCallback(_lightning().Callback):  # type: ignore[misc]
         self.tracker.synchronise()
 
     def state_dict(self) -> dict[str, Any]:
-        """The state of all processes. Collective: Lightning calls it in all, and writes one file."""
+        """The state of all processes. Collective: all call it, and Lightning writes one file."""
         if self._sampler is None:
             return {}
-        return {"processes": _gather(pack_state(self._sampler.state_dict()))}
+        return {"processes": _gather(self._sampler.state_dict())}
 
     def load_state_dict(self, state_dict: dict[str, Any]) -> None:
         """Take a checkpoint's state, now or when the sampler is made."""
@@ -126,7 +125,7 @@ class ImportanceCallback(_lightning().Callback):  # type: ignore[misc]
         if len(states) != self._sampler.world_size:
             raise ConfigError(f"the checkpoint is of {len(states)} processes, and now there are "
                               f"{self._sampler.world_size}")
-        self._sampler.load_state_dict(unpack_state(states[self._sampler.rank]))
+        self._sampler.load_state_dict(states[self._sampler.rank])
         self._saved = None
 
 
@@ -144,7 +143,7 @@ class LoaderSampler(torch.utils.data.Sampler):  # type: ignore[misc, name-define
         self._sampler.set_epoch(epoch)
 
     def __iter__(self) -> Iterator[int]:
-        return iter(self._sampler)
+        yield from self._sampler  # drawn at the first example, whoever asks for an iterator
 
     def __len__(self) -> int:
         return len(self._sampler) + self._sampler._start

@@ -75,7 +75,7 @@ def plot_data_map(source: Union[Tracker, Run, pd.DataFrame], ax: Optional[Axes] 
     max_points
         Of larger data sets every k-th example is drawn.
     """
-    table = source if hasattr(source, "columns") else data_map(source)  # type: ignore[arg-type]
+    table: Any = source if hasattr(source, "columns") else data_map(source)  # type: ignore[arg-type]
     missing = [name for name in ("confidence", "variability") if name not in table.columns]
     if missing:
         raise DataError(f"a data map without {missing[0]}")
@@ -152,7 +152,7 @@ def _importance_of(source: Any, notion: Optional[str]) -> tuple[np.ndarray, str]
     if isinstance(source, Run):
         name = notion or source.config["importance"]["notion"]
         if name not in source.importance:
-            kept = ", ".join(column for column in source.importance if column != "visits")
+            kept = ", ".join(map(str, source.importance.columns.drop("visits", errors="ignore")))
             raise ConfigError(f"{source.folder} did not record '{name}', but {kept}")
         return source.importance[name].to_numpy(), name
     if hasattr(source, "importance"):
@@ -221,8 +221,8 @@ def _draw_workers(axes: Axes, importance: np.ndarray, owners: np.ndarray) -> Non
 
 def _split(importance: np.ndarray, owners: np.ndarray, workers: int) -> list[np.ndarray]:
     by_owner = np.argsort(owners, kind="stable")
-    ends = np.cumsum(np.bincount(owners, minlength=workers))[:-1] if workers else []
-    return np.split(importance[by_owner], ends)
+    ends = np.cumsum(np.bincount(owners, minlength=workers))[:-1]
+    return np.split(importance[by_owner], ends) if workers else []
 
 
 # ---- curves ----

@@ -133,8 +133,8 @@ def _parse_csv(path: Path) -> pd.DataFrame:
         raise DataError(f"{path}: not CSV: {str(error).strip()}") from error
     if data.count(b",") != (len(table) + 1) * (len(table.columns) - 1):
         raise DataError(f"{path}: rows with more or fewer fields than the first line")
-    text = [name for name in table.columns if table[name].dtype == object]
-    if text:
+    text = [name for name in table.columns if not pd.api.types.is_numeric_dtype(table[name])]
+    if text and len(table):
         raise DataError(f'{path}: values in column "{text[0]}" that are no numbers')
     return table
 

@@ -39,17 +39,19 @@ def train_with_huggingface(folder, checkpoint, visits, language=False):
     if language:
         data = [{"input_ids": row, "labels": row.clone(), "unused": 7} for row in words]
         model = transformers.GPT2LMHeadModel(transformers.GPT2Config(
-            vocab_size=50, n_positions=8, n_embd=16, n_layer=1, n_head=2, bos_token_id=0, eos_token_id=0))
+            vocab_size=50, n_positions=8, n_embd=16, n_layer=1, n_head=2, bos_token_id=0,
+            eos_token_id=0))
     else:
         labels = torch.randint(0, 3, (EXAMPLES,), generator=draw).tolist()
-        data = [{"input_ids": row, "labels": label, "unused": 7} for row, label in zip(words, labels)]
+        data = [{"input_ids": row, "labels": label, "unused": 7}
+                for row, label in zip(words, labels)]
         model = transformers.BertForSequenceClassification(transformers.BertConfig(
             vocab_size=50, hidden_size=16, num_hidden_layers=1, num_attention_heads=2,
             intermediate_size=16, max_position_embeddings=8, num_labels=3))
     args = transformers.TrainingArguments(
-        output_dir=str(folder), num_train_epochs=EPOCHS, per_device_train_batch_size=8, report_to=[],
-        use_cpu=True, save_steps=5, disable_tqdm=True, dataloader_pin_memory=False,
-        ddp_backend="gloo" if SIZE > 1 else None)
+        output_dir=str(folder), num_train_epochs=EPOCHS, per_device_train_batch_size=8,
+        report_to=[], use_cpu=True, save_steps=5, disable_tqdm=True, dataloader_pin_memory=False,
+        ddp_backend="gloo" if SIZE > 1 else None, dataloader_num_workers=2 if language else 0)
     trainer = make_trainer()(model=model, args=args, train_dataset=data, eval_dataset=data[:9],
                              importance={"heuristic": "blocks", "warmup": 2, "interval": 1},
                              notions=["loss-average", "loss-variance"])
@@ -69,7 +71,8 @@ def train_with_lightning(folder, checkpoint, visits):
     data = TensorDataset(torch.randn(EXAMPLES, 5, generator=draw),
                          torch.randint(0, 3, (EXAMPLES,), generator=draw))
     torch.manual_seed(0)
-    importance = ImportanceCallback(EXAMPLES, "blocks", notions=["loss-average"], warmup=2, interval=1)
+    importance = ImportanceCallback(EXAMPLES, "blocks", notions=["loss-average"], warmup=2,
+                                    interval=1)
 
     class Module(lightning.LightningModule):
         def __init__(self):
@@ -77,7 +80,8 @@ def train_with_lightning(folder, checkpoint, visits):
             self.layer = torch.nn.Linear(5, 3)
 
         def train_dataloader(self):
-            return DataLoader(impart.IndexedDataset(data), batch_size=8, sampler=importance.sampler())
+            return DataLoader(impart.IndexedDataset(data), batch_size=8,
+                              sampler=importance.sampler())
 
         def training_step(self, batch, _):
             index, inputs, classes = batch

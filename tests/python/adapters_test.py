@@ -1,5 +1,8 @@
 #!/usr/bin/env python3
-"""Hugging Face and Lightning, as they are: python3 adapters_test.py, with the package on PYTHONPATH."""
+"""Hugging Face and Lightning, as they are.
+
+    PYTHONPATH=build/dev/python python3 adapters_test.py
+"""
 
 import importlib.util
 import json
@@ -49,7 +52,8 @@ class AdapterTest(unittest.TestCase):
         outputs = [job.communicate(timeout=240)[0] for job in jobs]
         for job, output in zip(jobs, outputs):
             self.assertEqual(job.returncode, 0, output)
-        return [json.loads((folder / f"visits-{rank}.json").read_text()) for rank in range(processes)]
+        return [json.loads((folder / f"visits-{rank}.json").read_text())
+                for rank in range(processes)]
 
     def visited(self, result, epoch):
         return [i for at, ids in result["visits"] for i in ids if at == epoch]
@@ -84,7 +88,8 @@ class AdapterTest(unittest.TestCase):
         return first, second
 
 
-@unittest.skipUnless(has("transformers", "accelerate"), "transformers and accelerate are not installed")
+@unittest.skipUnless(has("transformers", "accelerate"),
+                     "transformers and accelerate are not installed")
 class HuggingFace(AdapterTest):
     library = "huggingface"
 
@@ -95,27 +100,59 @@ class HuggingFace(AdapterTest):
     def test_two_processes_share_the_examples_and_agree(self):
         self.check_two_processes()
 
-    def test_language_models_are_observed_token_by_token(self):
+    def test_language_models_visit_every_example_once_with_loaders_of_two_processes(self):
         self.check_one_process("language")
+
+    def test_losses_of_examples_are_those_that_the_model_itself_averages(self):
+        import torch
+        import transformers
+        from impart.huggingface import make_trainer
+        words = torch.randint(5, 50, (6, 8), generator=torch.Generator().manual_seed(1))
+        gpt = transformers.GPT2LMHeadModel(transformers.GPT2Config(
+            vocab_size=50, n_positions=8, n_embd=16, n_layer=1, n_head=2, bos_token_id=0,
+            eos_token_id=0))
+        t5 = transformers.T5ForConditionalGeneration(transformers.T5Config(
+            vocab_size=50, d_model=16, d_kv=8, d_ff=16, num_layers=1, num_heads=2,
+            decoder_start_token_id=0))
+        bert = transformers.BertForTokenClassification(transformers.BertConfig(
+            vocab_size=50, hidden_size=16, num_hidden_layers=1, num_attention_heads=2,
+            intermediate_size=16))
+        args = transformers.TrainingArguments(output_dir=str(self.folder), report_to=[], use_cpu=True)
+        for model, labels in [(gpt, words), (t5, words), (bert, words % 2)]:
+            with self.subTest(model=type(model).__name__):
+                labels = labels.clone()
+                labels[:, -2:] = -100
+                trainer = make_trainer()(model=model, args=args, train_dataset=[{}] * 6,
+                                         notions=["loss-average"])
+                outputs = model.eval()(input_ids=words, labels=labels)
+                trainer.tracker.observe(range(6), **trainer.importance_signals(outputs, labels))
+                self.assertAlmostEqual(trainer.tracker.importance().mean(), outputs.loss.item(),
+                                       places=5)
 
     def test_what_cannot_work_is_refused(self):
         import impart
         import transformers
         from impart.huggingface import make_trainer
         model = transformers.BertForSequenceClassification(transformers.BertConfig(
-            vocab_size=9, hidden_size=8, num_hidden_layers=1, num_attention_heads=1, intermediate_size=8))
+            vocab_size=9, hidden_size=8, num_hidden_layers=1, num_attention_heads=1,
+            intermediate_size=8))
         args = transformers.TrainingArguments(output_dir=str(self.folder), report_to=[], use_cpu=True)
         trainer = make_trainer()
         with self.assertRaisesRegex(impart.ConfigError, "with a length"):
             trainer(model=model, args=args, train_dataset=None)
         with self.assertRaisesRegex(impart.ConfigError, "did you mean 'stripes'"):
-            trainer(model=model, args=args, train_dataset=[{}] * 9, importance={"heuristic": "stripe"})
+            trainer(model=model, args=args, train_dataset=[{}] * 9,
+                    importance={"heuristic": "stripe"})
         with self.assertRaisesRegex(impart.ConfigError, "override importance_signals"):
             made = trainer(model=model, args=args, train_dataset=[{}] * 9)
             made.importance_signals({"logits": None}, None)
+        grouped = transformers.TrainingArguments(output_dir=str(self.folder), report_to=[], use_cpu=True)
+        grouped.train_sampling_strategy = "group_by_length"
+        with self.assertRaisesRegex(impart.ConfigError, "train_sampling_strategy"):
+            trainer(model=model, args=grouped, train_dataset=[{}] * 9)
         (self.folder / "checkpoint-1").mkdir()
         made.importance_callback.resume_from = self.folder / "checkpoint-1"
-        with self.assertRaisesRegex(impart.DataError, "made without impart"):
+        with self.assertRaisesRegex(impart.DataError, "made without.*impart"):
             made.importance_callback.on_train_begin(args, None, None)
 
 
@@ -151,7 +188,8 @@ class WithoutTheLibraries(unittest.TestCase):
             hidden = "'transformers', 'lightning', 'lightning.pytorch', 'pytorch_lightning'"
             code = (f"import sys\nfor name in ({hidden}): sys.modules[name] = None\n"
                     f"import impart.{module}")
-            done = subprocess.run([sys.executable, "-c", code], text=True, capture_output=True, check=False)
+            done = subprocess.run([sys.executable, "-c", code], text=True, capture_output=True,
+                                  check=False)
             self.assertIn(f"pip install {package}", done.stderr)
 
 

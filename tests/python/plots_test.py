@@ -1,5 +1,8 @@
 #!/usr/bin/env python3
-"""Data maps and pictures: python3 plots_test.py. Needs the package on PYTHONPATH and matplotlib."""
+"""Data maps and pictures.
+
+    PYTHONPATH=build/dev/python python3 plots_test.py
+"""
 
 import pathlib
 import shutil

@@ -1,5 +1,8 @@
 #!/usr/bin/env python3
-"""Runs and studies as tables: python3 runs_test.py [path/to/impart], with the package on PYTHONPATH."""
+"""Runs and studies as tables.
+
+    PYTHONPATH=build/dev/python python3 runs_test.py [path/to/impart]
+"""
 
 import contextlib
 import json
@@ -289,13 +292,17 @@ class ReadStudy(FolderTest):
                 impart.read_study(self.study)
 
 
-@unittest.skipUnless(IMPART, "needs the command: runs_test.py path/to/impart")
+HAS_ENGINE = IMPART is not None and pathlib.Path(IMPART).with_name("impart-engine").exists()
+
+
+@unittest.skipUnless(HAS_ENGINE, "needs the command and its engine: runs_test.py path/to/impart")
 class RealRun(FolderTest):
     def test_what_the_trainer_wrote_reads_back(self):
         done = subprocess.run(
             [IMPART, "train", "epochs=3", "data.name=shapes", "data.train_examples=120",
              "data.test_examples=40", "model.name=mlp", "workers.count=3", "workers.batch=8",
-             "importance.ignore=0", "importance.record=[confidence,variability,correctness]", "importance.history=true",
+             "importance.ignore=0", "importance.record=[confidence,variability,correctness]",
+             "importance.history=true",
              "partition.heuristic=blocks", "partition.warmup=1", "partition.interval=1",
              "partition.save=true", "checkpoint.every=0", f"output={self.folder / 'run'}"],
             capture_output=True, text=True, check=False)
