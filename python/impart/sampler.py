@@ -239,9 +239,10 @@ class ImportanceSampler(_Sampler):
         return ids, sizes, self._start
 
     def __iter__(self) -> Iterator[int]:
+        # The epoch is drawn with its first example: a DataLoader asks twice for an iterator.
         ids, _, start = self._draw()
-        chunks = (ids[at:at + _CHUNK].tolist() for at in range(start, ids.size, _CHUNK))
-        return (id for chunk in chunks for id in chunk)
+        for at in range(start, ids.size, _CHUNK):
+            yield from ids[at:at + _CHUNK].tolist()
 
     def __len__(self) -> int:
         """How many examples of the epoch this rank iterates over; after a resume, what is left."""
@@ -373,7 +374,8 @@ class ImportanceBatchSampler:
 
     def __iter__(self) -> Iterator[List[int]]:
         ids, sizes, start = self.sampler._draw()
-        return (ids[first:last].tolist() for first, last in self._steps(sizes, start))
+        for first, last in self._steps(sizes, start):
+            yield ids[first:last].tolist()
 
     def __len__(self) -> int:
         """How many batches this rank has in the epoch; after a resume, what is left."""

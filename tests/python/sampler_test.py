@@ -260,6 +260,27 @@ class ResumeTest(unittest.TestCase):
             self.assertEqual(consumed + rest, order)
             self.assertEqual(len(consumed), 12)
 
+    @needs_torch
+    def test_loaders_take_batches_in_this_process_and_in_others(self):
+        for workers in [0, 2]:
+            sampler, tracker = self.make()
+            batches = impart.ImportanceBatchSampler(sampler, 5)
+            loader = DataLoader(impart.IndexedDataset(torch.arange(float(N))),
+                                batch_sampler=batches, num_workers=workers)
+            lone = DataLoader(torch.arange(N), batch_size=None, sampler=sampler,
+                              num_workers=workers)
+            for epoch in range(3):
+                batches.set_epoch(epoch)
+                self.assertEqual(sorted(int(i) for i in lone), list(range(N)))
+                batches.set_epoch(epoch)
+                seen = []
+                for ids, x in loader:
+                    tracker.observe(ids, loss=x)
+                    seen += ids.tolist()
+                self.assertEqual(sorted(seen), list(range(N)))
+                with self.assertRaisesRegex(impart.ConfigError, "call set_epoch"):
+                    next(iter(loader))
+
     def test_batches_resume_at_their_borders(self):
         def make():
             sampler = impart.ImportanceSampler(N, heuristic="random", interval=1, workers=3)
@@ -320,7 +341,7 @@ class WrongUseTest(unittest.TestCase):
         sampler = impart.ImportanceSampler(N, warmup=3)
         first = list(sampler)
         with self.assertRaisesRegex(impart.ConfigError, "epoch 0 was iterated already: call set_e"):
-            iter(sampler)
+            list(sampler)
         sampler.set_epoch(0)
         self.assertEqual(list(sampler), first)  # the same epoch, from its start
         sampler.set_epoch(1)
