@@ -6,10 +6,6 @@
 namespace impart {
 namespace {
 
-double at(const std::vector<float>& column, std::uint64_t example) {
-  return column.empty() ? 0 : double{column[example]};
-}
-
 std::uint32_t at(const std::vector<std::uint32_t>& column, std::uint64_t example) {
   return column.empty() ? 0 : column[example];
 }
@@ -106,27 +102,38 @@ Columns make_columns(StateSet needs, std::uint64_t examples) {
   return columns;
 }
 
-ExampleStatistics statistics_of(const Columns& c, std::uint64_t i) {
-  ExampleStatistics s;
-  s.visits = at(c.visits, i);
-  s.non_finite = at(c.non_finite, i);
-  const double visits = std::max<std::uint32_t>(s.visits, 1);
-  s.loss_mean = at(c.loss_mean, i);
-  s.loss_m2 = at(c.loss_m2, i);
-  s.probability_mean = at(c.probability_mean, i);
-  s.probability_m2 = at(c.probability_m2, i);
-  s.correct_mean = at(c.correct_sum, i) / visits;
-  s.margin_mean = at(c.margin_sum, i) / visits;
-  s.entropy_mean = at(c.entropy_sum, i) / visits;
-  s.error_norm_mean = at(c.error_norm_sum, i) / visits;
-  s.gradient_bound_mean = at(c.gradient_bound_sum, i) / visits;
-  s.run_visits = at(c.run_visits, i);
-  s.run_losses = at(c.run_losses, i);
-  s.loss_last = at(c.last_loss, i);
-  s.loss_ema = at(c.loss_ema, i);
-  s.forgotten = at(c.forgotten, i);
-  s.ever_correct = !c.correctness.empty() && (c.correctness[i] & Columns::kEverCorrect) != 0;
-  return s;
+void read_statistics(const Columns& c, std::uint64_t first, std::span<ExampleStatistics> into) {
+  const auto copy = [&](const auto& column, auto ExampleStatistics::*field) {
+    if (column.empty()) return;
+    for (std::size_t j = 0; j < into.size(); ++j) into[j].*field = column[first + j];
+  };
+  const auto copy_mean = [&](const std::vector<float>& sums, double ExampleStatistics::*field) {
+    if (sums.empty()) return;
+    for (std::size_t j = 0; j < into.size(); ++j) {
+      into[j].*field = double{sums[first + j]} / std::max<std::uint32_t>(into[j].visits, 1);
+    }
+  };
+  using S = ExampleStatistics;
+  copy(c.visits, &S::visits);
+  copy(c.non_finite, &S::non_finite);
+  copy(c.loss_mean, &S::loss_mean);
+  copy(c.loss_m2, &S::loss_m2);
+  copy(c.probability_mean, &S::probability_mean);
+  copy(c.probability_m2, &S::probability_m2);
+  copy_mean(c.correct_sum, &S::correct_mean);
+  copy_mean(c.margin_sum, &S::margin_mean);
+  copy_mean(c.entropy_sum, &S::entropy_mean);
+  copy_mean(c.error_norm_sum, &S::error_norm_mean);
+  copy_mean(c.gradient_bound_sum, &S::gradient_bound_mean);
+  copy(c.run_visits, &S::run_visits);
+  copy(c.run_losses, &S::run_losses);
+  copy(c.last_loss, &S::loss_last);
+  copy(c.loss_ema, &S::loss_ema);
+  copy(c.forgotten, &S::forgotten);
+  if (c.correctness.empty()) return;
+  for (std::size_t j = 0; j < into.size(); ++j) {
+    into[j].ever_correct = (c.correctness[first + j] & Columns::kEverCorrect) != 0;
+  }
 }
 
 void merge_example(Columns& into, const Columns& from, std::uint64_t i, float ema_weight) {

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <span>
 #include <string_view>
 #include <vector>
 
@@ -64,8 +65,9 @@ void for_each_column(Self& c, Function&& f) {
 /// Empty state for so many examples.
 Columns make_columns(StateSet needs, std::uint64_t examples);
 
-/// What the columns say of one example.
-ExampleStatistics statistics_of(const Columns& columns, std::uint64_t example);
+/// What the columns say of the examples from `first` on. Fields without a column are left alone.
+void read_statistics(const Columns& columns, std::uint64_t first,
+                     std::span<ExampleStatistics> into);
 
 /// Adds to example `i` of `into` what `from` has seen of it, as if one table had seen the visits of
 /// both. Counts, means and variances are exact whatever the order. What depends on time (last,

@@ -19,6 +19,8 @@ namespace impart {
 namespace {
 
 constexpr float kNone = std::numeric_limits<float>::quiet_NaN();
+/// Examples whose statistics are looked at together: they stay in the nearest cache.
+constexpr std::size_t kAtOnce = 64;
 
 bool uses_signals(const NotionEntry& notion) {
   return std::any_of(std::begin(kSignals), std::end(kSignals), [&](const SignalRow& signal) {
@@ -104,9 +106,16 @@ void ImportanceTable::merge(const ImportanceTable& other) {
 }
 
 ExampleStatistics ImportanceTable::statistics(ExampleId id) const {
-  ExampleStatistics statistics = statistics_of(columns_, index(id));
-  if (!spec_.truth.empty()) statistics.truth = double{spec_.truth[index(id)]};
+  ExampleStatistics statistics;
+  read(index(id), std::span(&statistics, 1));
   return statistics;
+}
+
+/// What is known of the examples from `first` on; fields of which nothing is kept are left alone.
+void ImportanceTable::read(std::uint64_t first, std::span<ExampleStatistics> into) const {
+  read_statistics(columns_, first, into);
+  if (spec_.truth.empty()) return;
+  for (std::size_t j = 0; j < into.size(); ++j) into[j].truth = double{spec_.truth[first + j]};
 }
 
 /// By the notion at that position: what is known now or was known at the end of the last window;
@@ -117,12 +126,17 @@ std::vector<float> ImportanceTable::known_importance(std::size_t position) const
   const auto evaluate = [&](Notion* function) {
     RandomStream random(
         {.seed = spec_.seed, .purpose = Purpose("notion"), .epoch = window_number_});
+    const bool is_noisy = overlap(notion.needs, StateSet::kNoise);
     bool any = false;
-    for (std::uint64_t i = 0; i < spec_.examples; ++i) {
-      ExampleStatistics example = statistics(ExampleId{i});
-      if (overlap(notion.needs, StateSet::kNoise)) example.noise = random.uniform();
-      known[i] = static_cast<float>(function(example));
-      any = any || !std::isnan(known[i]);
+    std::array<ExampleStatistics, kAtOnce> block;
+    for (std::uint64_t first = 0; first < spec_.examples; first += kAtOnce) {
+      const std::size_t size = std::min<std::uint64_t>(kAtOnce, spec_.examples - first);
+      read(first, std::span(block).first(size));
+      for (std::size_t j = 0; j < size; ++j) {
+        if (is_noisy) block[j].noise = random.uniform();
+        known[first + j] = static_cast<float>(function(block[j]));
+        any = any || !std::isnan(known[first + j]);
+      }
     }
     return any;
   };

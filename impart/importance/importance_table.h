@@ -80,6 +80,7 @@ class ImportanceTable {
   void record_history(std::uint32_t epoch, std::span<const ExampleId> ids,
                       std::span<const float> losses);
   std::vector<float> known_importance(std::size_t notion) const;
+  void read(std::uint64_t first, std::span<ExampleStatistics> into) const;
   std::size_t position_of(std::string_view notion) const;
 
   TableSpec spec_;
