@@ -40,6 +40,7 @@ impart_torch_test(models_test
   SOURCES models/models_test.cpp models/state_test.cpp models/torchvision_test.cpp
     models/worker_batch_norm_test.cpp models/worker_statistics_test.cpp
   LIBRARIES impart::models)
+target_compile_definitions(models_test PRIVATE IMPART_SOURCE_DIR="${PROJECT_SOURCE_DIR}")
 impart_test(run_test
   SOURCES study/config_checks_test.cpp study/config_file_test.cpp study/config_text_test.cpp
     study/presets_test.cpp study/schema_test.cpp train/metrics_log_test.cpp

@@ -82,7 +82,7 @@ void compare(std::string_view name, Stem stem) {
   const ModelSpec spec{.classes = 10, .stem = stem};
   write_case(folder, *find_entry(kModels, "model", name).function(spec),
              stem == Stem::kCifar ? 16 : 64);
-  const auto script = std::filesystem::path(__FILE__).parent_path() / "compare_torchvision.py";
+  const std::filesystem::path script = IMPART_SOURCE_DIR "/tests/models/compare_torchvision.py";
   const auto command = fmt::format("/usr/bin/python3 '{}' {} {} '{}'", script.string(), name,
                                    stem == Stem::kCifar ? "cifar" : "imagenet", folder.string());
   const int status = std::system(command.c_str());
