@@ -6,6 +6,7 @@
 """
 
 import os
+import time
 
 import torch
 from torch.utils.data import DataLoader
@@ -44,4 +45,5 @@ hardest = tracker.importance().argsort()[::-1][:5]
 print("hardest examples:", *hardest)
 if torch.distributed.is_initialized():
     torch.distributed.barrier()
+    time.sleep(0.1)  # torch 1.13 hangs if its threads still hold tensors when the group ends
     torch.distributed.destroy_process_group()
