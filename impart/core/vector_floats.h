@@ -14,6 +14,7 @@ inline constexpr std::int64_t kLanes = 16;
 
 using Floats = float __attribute__((vector_size(64)));
 using Words = std::int32_t __attribute__((vector_size(64)));
+using UnsignedWords = std::uint32_t __attribute__((vector_size(64)));
 
 IMPART_INLINE void load(Floats& vector, const float* from) {
   std::memcpy(&vector, from, sizeof vector);

@@ -68,7 +68,7 @@ IMPART_INLINE void exponentiate_nearly(Floats& x) {
   y = y * fraction + 2.40222424e-1f;
   y = y * fraction + 6.93147004e-1f;
   y = y * fraction + 1.0f;
-  Words power, bits;
+  UnsignedWords power, bits;  // of NaN the sum may go round
   std::memcpy(&power, &shifted, sizeof power);
   std::memcpy(&bits, &y, sizeof bits);
   bits += power << 23;  // the integer is in the lowest bits
