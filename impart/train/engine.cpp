@@ -84,16 +84,24 @@ std::int64_t Engine::most_rows() const {
   return wanted > 0 ? wanted : device().is_cuda() ? kMostRowsOnGpu : kMostRows;
 }
 
-/// Whether every step is one pass, after which a kernel can change the weights.
+/// Whether every step is one pass, after which a kernel can change the weights. The answer is that
+/// of the process with the most workers: all must agree.
 bool Engine::can_update_on_device() const {
-  const std::int64_t rows = std::int64_t{hosted_.count} * spec_.config.workers.batch;
+  const WorkersConfig& workers = spec_.config.workers;
+  const std::int64_t hosted = (workers.count + communicator_.size() - 1) / communicator_.size();
+  const std::int64_t rows = hosted * workers.batch;
   return cuda::has_kernels() && !is_local() && !is_exact() && rows <= most_rows();
 }
 
 void Engine::start_device_steps() {
   using Transport = WorkersConfig::Transport;
   const Transport transport = spec_.config.workers.transport;
-  if (!can_update_on_device()) return;
+  if (!can_update_on_device()) {
+    if (transport != Transport::kNccl) return;
+    throw ConfigError(
+        "workers.transport: nccl needs workers.sync: step, workers.reduce: fast and steps of one "
+        "forward pass (workers.micro_batch); take auto");
+  }
   if (transport != Transport::kMpi) {
     device_sum_ = make_device_sum(communicator_, transport == Transport::kNccl
                                                      ? DeviceSumUse::kAlways

@@ -118,6 +118,9 @@ void check_supported(const RunConfig& config) {
   if (config.precision != RunConfig::Precision::kFp32 && !runs_on_gpu(config)) {
     throw ConfigError("precision: tf32 and bf16 are for NVIDIA GPUs; on the CPU take fp32");
   }
+  if (config.workers.transport == WorkersConfig::Transport::kNccl && !runs_on_gpu(config)) {
+    throw ConfigError("workers.transport: nccl is for NVIDIA GPUs; on the CPU take auto or mpi");
+  }
   if (config.device == RunConfig::Device::kCuda && !torch::cuda::is_available()) {
     throw ConfigError("device: cuda, but no CUDA device can be used; take device=cpu or auto");
   }

@@ -109,6 +109,7 @@ class ConfigTest(InputTest):
 
     def test_values_that_contradict_each_other(self):
         cases = {
+            "workers.transport: nccl is for NVIDIA GPUs": ["device=cpu", "workers.transport=nccl"],
             "partition.warmup is 7, but epochs is 6": ["epochs=6", "partition.warmup=7"],
             "importance.ignore 3, partition.warmup 3": ["importance.ignore=3"],
             "optimizer.warmup_epochs is 9, but epochs is 6": ["epochs=6",
