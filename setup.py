@@ -31,7 +31,7 @@ class CMakeBuild(build_ext):
         generator = ["-G", "Ninja"] if shutil.which("ninja") else []
         subprocess.run(
             ["cmake", "-S", str(ROOT), "-B", str(build), *generator, "-DCMAKE_BUILD_TYPE=Release",
-             "-DIMPART_PYTHON=ON", "-DIMPART_PORTABLE=ON", "-DIMPART_TRAIN=OFF",
+             "-DIMPART_PYTHON=ON", "-DIMPART_PORTABLE=ON", "-DIMPART_DECISIONS_ONLY=ON",
              "-DIMPART_COMMAND=OFF", "-DIMPART_TESTS=OFF", "-DIMPART_BENCH=OFF",
              "-DIMPART_INSTALL=OFF",
              f"-DPython_EXECUTABLE={sys.executable}", f"-Dpybind11_DIR={pybind11.get_cmake_dir()}"],

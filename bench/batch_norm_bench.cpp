@@ -14,7 +14,7 @@
 
 #include "bench/check.h"
 #include "impart/core/random.h"
-#include "impart/models/worker_batch_norm.h"
+#include "impart/models/layers/worker_batch_norm.h"
 
 namespace impart::bench {
 namespace {
@@ -41,8 +41,8 @@ Layer make_layer(std::int64_t channels, std::int64_t size) {
           random_tensor({channels}, 2).requires_grad_(true), random_tensor(shape, 3)};
 }
 
-WorkerLayout even_layout(std::int64_t workers) {
-  WorkerLayout layout{.starts = {}};
+models::WorkerLayout even_layout(std::int64_t workers) {
+  models::WorkerLayout layout{.starts = {}};
   for (std::int64_t w = 0; w <= workers; ++w) layout.starts.push_back(w * kBatch / workers);
   return layout;
 }
@@ -52,8 +52,8 @@ torch::Tensor torch_norm(const Layer& layer, const torch::Tensor& x) {
                            /*momentum=*/0.1, kEpsilon, /*cudnn_enabled=*/true);
 }
 
-torch::Tensor our_norm(const Layer& layer, const WorkerLayout& layout) {
-  return normalise_by_worker(layer.x, layer.weight, layer.bias, layout, kEpsilon).output;
+torch::Tensor our_norm(const Layer& layer, const models::WorkerLayout& layout) {
+  return models::normalise_by_worker(layer.x, layer.weight, layer.bias, layout, kEpsilon).output;
 }
 
 /// The gradients by x, weight and bias.
@@ -61,7 +61,7 @@ torch::autograd::variable_list differentiate(const Layer& layer, const torch::Te
   return torch::autograd::grad({output}, {layer.x, layer.weight, layer.bias}, {layer.grad_output});
 }
 
-void check(const Layer& layer, const WorkerLayout& layout) {
+void check(const Layer& layer, const models::WorkerLayout& layout) {
   std::vector<torch::Tensor> parts;
   for (std::int64_t w = 0; w < layout.workers(); ++w) {
     parts.push_back(torch_norm(layer, layer.x.narrow(0, layout.starts[w], layout.rows(w))));
@@ -77,7 +77,7 @@ void check(const Layer& layer, const WorkerLayout& layout) {
 void time_layer(benchmark::State& state, std::int64_t channels, std::int64_t size,
                 std::int64_t workers) {
   const Layer layer = make_layer(channels, size);
-  const WorkerLayout layout = even_layout(workers);
+  const models::WorkerLayout layout = even_layout(workers);
   check(layer, layout);
   std::vector<double> ours, theirs;
   for (auto _ : state) {

@@ -23,7 +23,7 @@
 
 namespace {
 
-using impart::Communicator;
+using impart::comm::Communicator;
 
 std::vector<float> gradient_of(std::uint32_t rank, std::size_t elements) {
   impart::RandomStream random(
@@ -35,7 +35,7 @@ std::vector<float> gradient_of(std::uint32_t rank, std::size_t elements) {
 
 void sum_exactly(Communicator& communicator, std::vector<float>& values) {
   const std::span<const float> mine = values;
-  impart::exact_all_reduce_sum(communicator, {&mine, 1}, values);
+  impart::comm::exact_all_reduce_sum(communicator, {&mine, 1}, values);
 }
 
 void check_answers(Communicator& communicator, const std::vector<float>& mine) {
@@ -45,7 +45,8 @@ void check_answers(Communicator& communicator, const std::vector<float>& mine) {
   }
   const std::vector<std::span<const float>> contributions(all.begin(), all.end());
   std::vector<float> expected(mine.size());
-  impart::exact_all_reduce_sum(*impart::make_single_communicator(), contributions, expected);
+  impart::comm::exact_all_reduce_sum(*impart::comm::make_single_communicator(), contributions,
+                                     expected);
 
   std::vector<float> exact = mine, plain = mine;
   sum_exactly(communicator, exact);
@@ -73,7 +74,7 @@ double best_of(int rounds, Communicator& communicator, const std::vector<float>&
 }  // namespace
 
 int main(int argc, char** argv) {
-  const auto communicator = impart::make_communicator();
+  const auto communicator = impart::comm::make_communicator();
   const std::size_t elements = argc > 1 ? std::stoull(argv[1]) : 11'000'000;
   const int rounds = argc > 2 ? std::stoi(argv[2]) : 10;
   const std::vector<float> mine = gradient_of(communicator->rank(), elements);

@@ -23,14 +23,14 @@
 
 #include "bench/check.h"
 #include "impart/cuda/images.h"
-#include "impart/cuda/torch_stream.h"
-#include "impart/data/datasets.h"
+#include "impart/data/images/datasets.h"
+#include "impart/models/images/models.h"
 #include "impart/models/init.h"
-#include "impart/models/models.h"
-#include "impart/models/torch_compat.h"
-#include "impart/models/worker_batch_norm.h"
-#include "impart/partition/epoch_order.h"
-#include "impart/partition/heuristics.h"
+#include "impart/models/layers/worker_batch_norm.h"
+#include "impart/placement/epoch_order.h"
+#include "impart/placement/heuristics.h"
+#include "impart/tensors/torch_compat.h"
+#include "impart/tensors/torch_stream.h"
 #include "impart/train/engine.h"
 #include "impart/train/step_graph.h"
 
@@ -51,7 +51,7 @@ double median(std::vector<double> values) {
 /// Seconds of one call of `work`, from replays of a graph that has `repeats` of them.
 double seconds_recorded(const std::function<void(int)>& work, int repeats) {
   for (int i = 0; i < 3; ++i) work(i);
-  StepGraph graph;
+  train::StepGraph graph;
   graph.record([&] {
     for (int i = 0; i < repeats; ++i) work(i);
   });
@@ -84,8 +84,8 @@ struct NormCase {
   std::int64_t batch, channels, size, workers;
 };
 
-std::shared_ptr<WorkerLayout> even_layout(std::int64_t workers, std::int64_t batch) {
-  auto layout = std::make_shared<WorkerLayout>(WorkerLayout{.starts = {}});
+std::shared_ptr<models::WorkerLayout> even_layout(std::int64_t workers, std::int64_t batch) {
+  auto layout = std::make_shared<models::WorkerLayout>(models::WorkerLayout{.starts = {}});
   for (std::int64_t w = 0; w <= workers; ++w) layout->starts.push_back(w * batch / workers);
   return layout;
 }
@@ -93,7 +93,8 @@ std::shared_ptr<WorkerLayout> even_layout(std::int64_t workers, std::int64_t bat
 /// A batch norm with relu and residual, as at the end of a block.
 class NormLoop {
  public:
-  explicit NormLoop(const NormCase& c) : norm_(WorkerBatchNormSpec{.channels = c.channels}) {
+  explicit NormLoop(const NormCase& c)
+      : norm_(models::WorkerBatchNormSpec{.channels = c.channels}) {
     norm_->to(torch::kCUDA);
     norm_->set_layout(even_layout(c.workers, c.batch));
     const auto make = [&] {
@@ -125,12 +126,12 @@ void time_norm(const NormCase& c, double bandwidth) {
   NormLoop loop(c);
   const torch::Tensor sliced = [&] {
     const auto x = torch::randn({c.batch, c.channels, c.size, c.size}, on_gpu());
-    WorkerBatchNorm2d norm(WorkerBatchNormSpec{.channels = c.channels});
+    WorkerBatchNorm2d norm(models::WorkerBatchNormSpec{.channels = c.channels});
     norm->to(torch::kCUDA);
     const auto layout = even_layout(c.workers, c.batch);
     norm->set_layout(layout);
     const auto expected =
-        normalise_by_worker(x, norm->weight, norm->bias, *layout, 1e-5).output.detach();
+        models::normalise_by_worker(x, norm->weight, norm->bias, *layout, 1e-5).output.detach();
     return norm->forward(x).detach() - expected;
   }();
   require(sliced.abs().max().item<double>() < 1e-3, "batch norm is the sliced one");
@@ -167,7 +168,7 @@ void time_gather(double bandwidth) {
                              .rows = rows,
                              .batch = batch.data_ptr(),
                              .element = cuda::Element::kBfloat16},
-                            cuda::current_stream());
+                            tensors::current_stream());
       },
       40);
   const double bytes = static_cast<double>(batch.nbytes()) * 1.5;
@@ -176,7 +177,7 @@ void time_gather(double bandwidth) {
 }
 
 void time_kernels() {
-  leave_default_stream();
+  train::leave_default_stream();
   const double bandwidth = copy_bandwidth();
   fmt::print("copy {:.2f} TB/s\n", bandwidth / kTera);
   time_gather(bandwidth);
@@ -193,7 +194,7 @@ void time_kernels() {
 
 struct StepCase {
   std::string model = "resnet18";
-  RunConfig::Precision precision = RunConfig::Precision::kBf16;
+  config::RunConfig::Precision precision = config::RunConfig::Precision::kBf16;
   std::uint32_t workers = 4, batch = 256;
   bool track = true;
   bool recorded = true;
@@ -203,25 +204,25 @@ struct StepCase {
 /// An engine that trains on drawn images.
 class StepLoop {
  public:
-  StepLoop(const StepCase& c, const DeviceImages& images)
-      : communicator_(make_single_communicator()),
-        feed_(make_device_feed(images,
-                               [n = images.labels.size(0)](std::uint32_t epoch) {
-                                 return crop_and_flip({.seed = 1,
-                                                       .epoch = epoch,
-                                                       .examples = static_cast<std::uint64_t>(n)});
-                               })),
+  StepLoop(const StepCase& c, const feed::DeviceImages& images)
+      : communicator_(comm::make_single_communicator()),
+        feed_(feed::make_device_feed(
+            images,
+            [n = images.labels.size(0)](std::uint32_t epoch) {
+              return data::crop_and_flip(
+                  {.seed = 1, .epoch = epoch, .examples = static_cast<std::uint64_t>(n)});
+            })),
         engine_({.config = config_of(c),
                  .model = make_model(c.model),
                  .feed = feed_.get(),
                  .collect_signals = c.track},
                 *communicator_),
-        plan_(order(images, c.workers), c.batch, WorkersConfig::Uneven::kDrop) {
-    const bool tf32 = c.precision != RunConfig::Precision::kFp32;
+        plan_(order(images, c.workers), c.batch, placement::Uneven::kDrop) {
+    const bool tf32 = c.precision != config::RunConfig::Precision::kFp32;
     at::globalContext().setAllowTF32CuDNN(tf32);
     at::globalContext().setAllowTF32CuBLAS(tf32);
     at::globalContext().setBenchmarkCuDNN(c.trials > 0);
-    set_cudnn_trials(c.trials);
+    tensors::set_cudnn_trials(c.trials);
   }
 
   /// Seconds per step of an epoch, its beginning and end included.
@@ -235,8 +236,8 @@ class StepLoop {
   }
 
  private:
-  static RunConfig config_of(const StepCase& c) {
-    RunConfig config;
+  static config::RunConfig config_of(const StepCase& c) {
+    config::RunConfig config;
     config.model.name = c.model;
     config.precision = c.precision;
     config.workers.count = c.workers;
@@ -244,33 +245,33 @@ class StepLoop {
     if (!c.recorded) config.workers.micro_batch = c.workers * c.batch - 1;
     return config;
   }
-  static std::shared_ptr<Classifier> make_model(const std::string& name) {
-    auto model = find_entry(kModels, "model", name).function({.classes = 10});
-    initialise_parameters(*model, 1);
+  static std::shared_ptr<models::Classifier> make_model(const std::string& name) {
+    auto model = find_entry(models::kModels, "model", name).function({.classes = 10});
+    models::initialise_parameters(*model, 1);
     model->to(torch::kCUDA);
     return model;
   }
-  static Parts order(const DeviceImages& images, std::uint32_t workers) {
+  static placement::Parts order(const feed::DeviceImages& images, std::uint32_t workers) {
     const std::vector<float> nothing(static_cast<std::size_t>(images.labels.size(0)));
-    return order_epoch(shuffle_evenly(nothing, {.workers = workers}), {});
+    return placement::order_epoch(placement::shuffle_evenly(nothing, {.workers = workers}), {});
   }
 
-  std::unique_ptr<Communicator> communicator_;
-  std::unique_ptr<Feed> feed_;
-  Engine engine_;
-  StepPlan plan_;
+  std::unique_ptr<comm::Communicator> communicator_;
+  std::unique_ptr<feed::Feed> feed_;
+  train::Engine engine_;
+  placement::StepPlan plan_;
   std::uint32_t epoch_ = 0;
 };
 
 /// Images of noise: what they show does not matter for speed.
-DeviceImages noise(std::int64_t examples) {
+feed::DeviceImages noise(std::int64_t examples) {
   return {.pixels = torch::randint(0, 256, {examples, 3, 32, 32}, on_gpu(torch::kByte)),
           .labels = torch::randint(0, 10, {examples}, on_gpu(torch::kLong)),
           .mean = torch::full({3}, 0.5, on_gpu()),
           .std = torch::full({3}, 0.25, on_gpu())};
 }
 
-double time_steps(const std::string& name, const StepCase& c, const DeviceImages& images) {
+double time_steps(const std::string& name, const StepCase& c, const feed::DeviceImages& images) {
   StepLoop loop(c, images);
   for (int i = 0; i < 3; ++i) loop.run_epoch();
   std::vector<double> times;
@@ -283,8 +284,8 @@ double time_steps(const std::string& name, const StepCase& c, const DeviceImages
 }
 
 void time_all_steps(const std::string& model) {
-  using Precision = RunConfig::Precision;
-  const DeviceImages images = noise(50176);
+  using Precision = config::RunConfig::Precision;
+  const feed::DeviceImages images = noise(50176);
   fmt::print("{}, 4 workers x 256\n", model);
   time_steps("fp32", {.model = model, .precision = Precision::kFp32, .trials = 10}, images);
   time_steps("tf32", {.model = model, .precision = Precision::kTf32}, images);
@@ -295,7 +296,7 @@ void time_all_steps(const std::string& model) {
       time_steps("bf16, not recorded", {.model = model, .recorded = false}, images);
   fmt::print("tracking {:+.2f} % (the same twice: {:+.2f} %); recorded {:.2f} x as fast\n",
              100 * (recorded / silent - 1), 100 * (again / recorded - 1), plain / recorded);
-  const DeviceImages more = noise(8192 * 8);
+  const feed::DeviceImages more = noise(8192 * 8);
   fmt::print("{}, bf16, 8192 images a step\n", model);
   const double few = time_steps("4 workers x 2048", {.model = model, .batch = 2048}, more);
   for (const std::uint32_t workers : {128u, 2048u}) {
@@ -308,7 +309,7 @@ void time_all_steps(const std::string& model) {
 
 void time_startup(int trials) {
   const double start = seconds_now();
-  const DeviceImages images = noise(50176);
+  const feed::DeviceImages images = noise(50176);
   torch::cuda::synchronize();
   const double ready = seconds_now();
   StepLoop loop({.trials = trials}, images);
@@ -321,7 +322,7 @@ void time_startup(int trials) {
 
 void profile(const std::string& path) {
   using namespace torch::autograd::profiler;
-  const DeviceImages images = noise(10240);
+  const feed::DeviceImages images = noise(10240);
   StepLoop loop({}, images);
   for (int i = 0; i < 3; ++i) loop.run_epoch();
   const std::set<torch::profiler::impl::ActivityType> activities = {

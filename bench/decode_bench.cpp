@@ -18,18 +18,18 @@
 #include <fmt/format.h>
 
 #include "bench/check.h"
-#include "impart/data/batch_reader.h"
-#include "impart/data/datasets.h"
-#include "impart/data/memory_payloads.h"
+#include "impart/data/images/datasets.h"
+#include "impart/data/payloads/batch_reader.h"
+#include "impart/data/payloads/memory_payloads.h"
 
 namespace {
 
-using impart::BatchList;
-using impart::BatchReader;
-using impart::BatchRow;
 using impart::ExampleId;
-using impart::ExampleSet;
 using impart::WorkerId;
+using impart::data::BatchList;
+using impart::data::BatchReader;
+using impart::data::BatchRow;
+using impart::data::ExampleSet;
 
 constexpr int kRounds = 7;
 
@@ -71,7 +71,8 @@ void loop_plainly(const ExampleSet& set, bool random, const Visit& visit) {
   for (std::uint64_t i = 0; i < set.count(); ++i) {
     read_payload(set, ExampleId{i}, payload);
     set.decoder->decode(
-        payload, random ? impart::decode_choices(1, 0, ExampleId{i}) : impart::DecodeChoices{},
+        payload,
+        random ? impart::data::decode_choices(1, 0, ExampleId{i}) : impart::data::DecodeChoices{},
         image);
     visit(image);
   }
@@ -119,7 +120,7 @@ void compare_loops(const ExampleSet& set, bool random, std::size_t rows) {
 void compare_with_copies() {
   constexpr std::uint64_t kImages = 100'000;
   constexpr std::size_t kBatch = 512;
-  impart::ImageSet images{.count = kImages, .channels = 3, .height = 32, .width = 32};
+  impart::data::ImageSet images{.count = kImages, .channels = 3, .height = 32, .width = 32};
   images.pixels.resize(kImages * images.image_bytes());
   for (std::size_t i = 0; i < images.pixels.size(); ++i) {
     images.pixels[i] = static_cast<std::uint8_t>(i * 2654435761u >> 13);
@@ -127,7 +128,7 @@ void compare_with_copies() {
   images.labels.resize(kImages);
   const std::uint64_t bytes = images.image_bytes();
   const std::vector<std::uint8_t> source = images.pixels;
-  const ExampleSet set = impart::view_in_memory(std::move(images), "memory");
+  const ExampleSet set = impart::data::view_in_memory(std::move(images), "memory");
   std::vector<std::uint8_t> copy;
   loop_with_reader(set, false, 2, kBatch,
                    [&](auto batch) { copy.insert(copy.end(), batch.begin(), batch.end()); });
@@ -154,7 +155,7 @@ void compare_with_copies() {
 
 int main(int argc, char** argv) {
   if (argc > 1) {
-    const ExampleSet set = impart::open_data({.name = "imagefolder", .root = argv[1]}).train;
+    const ExampleSet set = impart::data::open_data({.name = "imagefolder", .root = argv[1]}).train;
     fmt::print("{} photos to {}x{}, for evaluation:\n", set.count(), set.height, set.width);
     compare_loops(set, false, 16);
     fmt::print("{} photos to {}x{}, for training:\n", set.count(), set.height, set.width);

@@ -15,7 +15,7 @@
 #include "bench/check.h"
 #include "impart/core/random.h"
 #include "impart/importance/importance_table.h"
-#include "impart/partition/heuristics.h"
+#include "impart/placement/heuristics.h"
 
 namespace impart::bench {
 namespace {
@@ -38,7 +38,7 @@ Epoch make_epoch(std::uint32_t epoch) {
   return made;
 }
 
-void observe(ImportanceTable& table, std::uint32_t number, const Epoch& epoch) {
+void observe(importance::ImportanceTable& table, std::uint32_t number, const Epoch& epoch) {
   for (std::size_t start = 0; start < kExamples; start += kBatch) {
     const std::size_t size = std::min(kBatch, kExamples - start);
     const auto values = std::span(epoch.values).subspan(start, size);
@@ -47,7 +47,7 @@ void observe(ImportanceTable& table, std::uint32_t number, const Epoch& epoch) {
   }
 }
 
-void check(const ImportanceTable& table, const std::vector<Epoch>& epochs) {
+void check(const importance::ImportanceTable& table, const std::vector<Epoch>& epochs) {
   std::vector<double> sums(kExamples);
   for (const Epoch& epoch : epochs) {
     for (std::size_t j = 0; j < kExamples; ++j)
@@ -62,17 +62,17 @@ void check(const ImportanceTable& table, const std::vector<Epoch>& epochs) {
   }
 }
 
-void observe_all(benchmark::State& state, const std::vector<NotionEntry>& notions) {
+void observe_all(benchmark::State& state, const std::vector<importance::NotionEntry>& notions) {
   std::vector<Epoch> epochs;
   for (std::uint32_t i = 0; i < 4; ++i) epochs.push_back(make_epoch(i));
-  const TableSpec spec{
+  const importance::TableSpec spec{
       .examples = kExamples, .notions = notions, .truth = std::vector<float>(kExamples)};
-  if (notions.size() == std::size(kNotions)) {
-    ImportanceTable checked(spec);
+  if (notions.size() == std::size(importance::kNotions)) {
+    importance::ImportanceTable checked(spec);
     for (std::uint32_t i = 0; i < epochs.size(); ++i) observe(checked, i, epochs[i]);
     check(checked, epochs);
   }
-  ImportanceTable table(spec);
+  importance::ImportanceTable table(spec);
   std::uint32_t number = 0;
   std::vector<float> copy(7 * kExamples);
   double ours = 0, copying = 0;
@@ -94,17 +94,17 @@ void observe_all(benchmark::State& state, const std::vector<NotionEntry>& notion
 }
 
 /// What happens between two intervals: importance of all examples, ranking, assignment to 4.
-void repartition(benchmark::State& state, const NotionEntry& notion) {
-  ImportanceTable table({.examples = kExamples, .notions = {notion}});
+void repartition(benchmark::State& state, const importance::NotionEntry& notion) {
+  importance::ImportanceTable table({.examples = kExamples, .notions = {notion}});
   const Epoch epochs[] = {make_epoch(0), make_epoch(1)};
   for (std::uint32_t number = 0; auto _ : state) {
     for (const Epoch& epoch : epochs) observe(table, number++, epoch);
     const std::vector<float> expected = table.importance(notion.name);
-    Partition partition({}, 1);
+    placement::Partition partition({}, 1);
     std::vector<float> importance;
     state.SetIterationTime(seconds_of([&] {
       importance = table.close_window(notion.name);
-      partition = deal_in_stripes(importance, {.workers = 4});
+      partition = placement::deal_in_stripes(importance, {.workers = 4});
     }));
     require(importance == expected, "the importance of the window");
     for (std::uint32_t worker = 0; worker < 4; ++worker) {
@@ -118,12 +118,12 @@ void repartition(benchmark::State& state, const NotionEntry& notion) {
 
 int main(int argc, char** argv) {
   namespace ib = impart::bench;
-  const std::vector<impart::NotionEntry> all(std::begin(impart::kNotions),
-                                             std::end(impart::kNotions));
+  const std::vector<impart::importance::NotionEntry> all(std::begin(impart::importance::kNotions),
+                                                         std::end(impart::importance::kNotions));
   benchmark::RegisterBenchmark("observe/all", [&](benchmark::State& s) { ib::observe_all(s, all); })
       ->UseManualTime()
       ->Unit(benchmark::kMillisecond);
-  for (const auto& notion : impart::kNotions) {
+  for (const auto& notion : impart::importance::kNotions) {
     const auto name = fmt::format("observe/{}", notion.name);
     benchmark::RegisterBenchmark(name.c_str(),
                                  [&](benchmark::State& s) { ib::observe_all(s, {notion}); })
@@ -132,7 +132,7 @@ int main(int argc, char** argv) {
         ->Unit(benchmark::kMillisecond);
   }
   for (const char* name : {"loss-average", "loss-variance"}) {
-    const auto& notion = impart::find_entry(impart::kNotions, "notion", name);
+    const auto& notion = find_entry(impart::importance::kNotions, "notion", name);
     benchmark::RegisterBenchmark(fmt::format("repartition/{}", name).c_str(),
                                  [&](benchmark::State& s) { ib::repartition(s, notion); })
         ->UseManualTime()

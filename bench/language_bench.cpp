@@ -19,12 +19,12 @@
 
 #include "bench/check.h"
 #include "impart/core/random.h"
+#include "impart/feed/token_feed.h"
 #include "impart/models/init.h"
-#include "impart/models/text_models.h"
-#include "impart/partition/epoch_order.h"
-#include "impart/partition/heuristics.h"
+#include "impart/models/text/text_models.h"
+#include "impart/placement/epoch_order.h"
+#include "impart/placement/heuristics.h"
 #include "impart/train/engine.h"
-#include "impart/train/token_feed.h"
 
 namespace impart::bench {
 namespace {
@@ -40,14 +40,14 @@ struct Setting {
 };
 
 /// A small alphabet, so that there is something to learn.
-TokenSet make_tokens(const Setting& setting, std::uint64_t examples) {
-  TokenSet set{.vocabulary = kVocabulary, .length = setting.block};
+data::TokenSet make_tokens(const Setting& setting, std::uint64_t examples) {
+  data::TokenSet set{.vocabulary = kVocabulary, .length = setting.block};
   RandomStream random({.seed = 1, .purpose = Purpose("bench")});
   for (std::uint64_t i = 0; i < examples; ++i) {
     set.starts.push_back(set.tokens.size());
     set.lengths.push_back(setting.block + 1);
     for (std::uint32_t t = 0; t <= setting.block; ++t) {
-      set.tokens.push_back(static_cast<Token>(97 * random.below(100)));
+      set.tokens.push_back(static_cast<data::Token>(97 * random.below(100)));
     }
   }
   return set;
@@ -60,17 +60,18 @@ struct Measured {
 };
 
 Measured measure(const Setting& setting, torch::Device device, bool track) {
-  RunConfig config;
+  config::RunConfig config;
   config.workers.count = 4;
   config.workers.batch = setting.batch / 4;
-  config.precision = device.is_cuda() ? RunConfig::Precision::kBf16 : RunConfig::Precision::kFp32;
-  config.optimizer = {.name = OptimizerConfig::Name::kAdamw, .lr = 3e-4, .clip_norm = 1};
+  config.precision =
+      device.is_cuda() ? config::RunConfig::Precision::kBf16 : config::RunConfig::Precision::kFp32;
+  config.optimizer = {.name = config::OptimizerConfig::Name::kAdamw, .lr = 3e-4, .clip_norm = 1};
   config.importance.notion = "loss-average";
   const std::uint64_t examples = std::uint64_t{setting.batch} * (setting.steps + kWarmUp);
-  const auto feed = make_token_feed(make_tokens(setting, examples), device);
-  auto model = find_entry(kTextModels, "model", setting.model)
+  const auto feed = feed::make_token_feed(make_tokens(setting, examples), device);
+  auto model = find_entry(models::kTextModels, "model", setting.model)
                    .function({.vocabulary = kVocabulary, .length = setting.block});
-  initialise_parameters(*model, 1);
+  models::initialise_parameters(*model, 1);
   model->to(device);
   Measured measured;
   double width = 0, layers = 0;
@@ -83,12 +84,14 @@ Measured measure(const Setting& setting, torch::Device device, bool track) {
   }
   measured.operations_per_token += 12 * layers * width * setting.block;
 
-  const auto communicator = make_single_communicator();
-  Engine engine({.config = config, .model = model, .feed = feed.get(), .collect_signals = track},
-                *communicator);
+  const auto communicator = comm::make_single_communicator();
+  train::Engine engine(
+      {.config = config, .model = model, .feed = feed.get(), .collect_signals = track},
+      *communicator);
   const std::vector<float> nothing(examples);
-  const StepPlan plan(order_epoch(shuffle_evenly(nothing, {.workers = 4}), {}),
-                      config.workers.batch, WorkersConfig::Uneven::kWeight);
+  const placement::StepPlan plan(
+      placement::order_epoch(placement::shuffle_evenly(nothing, {.workers = 4}), {}),
+      config.workers.batch, placement::Uneven::kWeight);
   engine.begin_epoch(plan, 0, 0);
   const auto wait = [&] {
     if (device.is_cuda()) torch::cuda::synchronize();
@@ -104,7 +107,7 @@ Measured measure(const Setting& setting, torch::Device device, bool track) {
                               }) /
                               setting.steps;
   if (track) {
-    const auto losses = engine.collected_signals()[SignalSet::kLossRow];
+    const auto losses = engine.collected_signals()[train::SignalSet::kLossRow];
     measured.first_loss = losses.narrow(0, 0, setting.batch).mean().item<double>();
     measured.last_loss =
         losses.narrow(0, losses.size(0) - setting.batch, setting.batch).mean().item<double>();

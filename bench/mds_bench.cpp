@@ -21,8 +21,8 @@
 #include "bench/check.h"
 #include "impart/core/file.h"
 #include "impart/core/random.h"
-#include "impart/data/mds_source.h"
-#include "impart/data/mds_writer.h"
+#include "impart/data/mds/source.h"
+#include "impart/data/mds/writer.h"
 
 namespace {
 
@@ -38,16 +38,16 @@ std::uint64_t write_shards(const std::string& folder, std::uint64_t bytes) {
   std::vector<std::uint32_t> noise(1u << 20);
   for (std::uint32_t& word : noise) word = random.next32();
   const auto pool = std::as_bytes(std::span(noise));
-  const std::vector columns = {impart::make_mds_column("image", "bytes"),
-                               impart::make_mds_column("label", "int")};
-  impart::MdsWriter writer(folder, {.columns = columns, .hashes = {"xxh64"}});
+  const std::vector columns = {impart::data::make_mds_column("image", "bytes"),
+                               impart::data::make_mds_column("label", "int")};
+  impart::data::MdsWriter writer(folder, {.columns = columns, .hashes = {"xxh64"}});
   XXH3_state_t* hash = XXH3_createState();
   XXH3_64bits_reset(hash);
   for (std::uint64_t written = 0; written < bytes;) {
     const auto image = pool.subspan(random.below(pool.size() / 2), 3072 + random.below(17000));
     const std::int64_t label = static_cast<std::int64_t>(random.below(1000));
     const std::vector values = {image, std::as_bytes(std::span(&label, 1))};
-    const std::vector<std::byte> sample = impart::join_mds_values(columns, values);
+    const std::vector<std::byte> sample = impart::data::join_mds_values(columns, values);
     writer.add_sample(sample);
     XXH3_64bits_update(hash, sample.data(), sample.size());
     written += sample.size();
@@ -58,7 +58,7 @@ std::uint64_t write_shards(const std::string& folder, std::uint64_t bytes) {
   return digest;
 }
 
-std::uint64_t hash_in_order(const impart::MdsSource& source) {
+std::uint64_t hash_in_order(const impart::data::MdsSource& source) {
   XXH3_state_t* hash = XXH3_createState();
   XXH3_64bits_reset(hash);
   source.read_in_order([&](impart::ExampleId, std::span<const std::byte> sample) {
@@ -70,9 +70,9 @@ std::uint64_t hash_in_order(const impart::MdsSource& source) {
 }
 
 /// What dd bs=1M does with the shards.
-std::uint64_t read_plainly(const impart::MdsIndex& index, std::span<std::byte> block) {
+std::uint64_t read_plainly(const impart::data::MdsIndex& index, std::span<std::byte> block) {
   std::uint64_t bytes = 0;
-  for (const impart::MdsShard& shard : index.shards) {
+  for (const impart::data::MdsShard& shard : index.shards) {
     const int file = ::open((index.folder + '/' + shard.raw.name).c_str(), O_RDONLY);
     require(file >= 0, "a shard is there");
     for (ssize_t got = 1; got > 0; bytes += static_cast<std::uint64_t>(got)) {
@@ -89,7 +89,7 @@ double median(std::vector<double> values) {
   return values[values.size() / 2];
 }
 
-void compare_in_order(const impart::MdsSource& source) {
+void compare_in_order(const impart::data::MdsSource& source) {
   // At a page, as dd's: elsewhere the kernel copies at half the speed.
   alignas(4096) static std::byte block[kBlock];
   std::vector<double> plain, ours;
@@ -119,13 +119,13 @@ struct Range {
   std::size_t bytes;
 };
 
-std::vector<Range> find_ranges(const impart::MdsIndex& index) {
+std::vector<Range> find_ranges(const impart::data::MdsIndex& index) {
   std::vector<Range> ranges;
   for (std::size_t shard = 0; shard < index.shards.size(); ++shard) {
     const std::string path = index.folder + '/' + index.shards[shard].raw.name;
     const int file = ::open(path.c_str(), O_RDONLY);  // until the program ends
     const impart::InputFile contents(path);
-    const auto offsets = impart::check_mds_offsets(contents.bytes(), index, shard);
+    const auto offsets = impart::data::check_mds_offsets(contents.bytes(), index, shard);
     for (std::size_t i = 0; i + 1 < offsets.size(); ++i) {
       ranges.push_back({file, offsets[i], offsets[i + 1] - offsets[i]});
     }
@@ -134,7 +134,7 @@ std::vector<Range> find_ranges(const impart::MdsIndex& index) {
 }
 
 /// Every sample once, in random order, against the bare pread of the same bytes.
-void compare_at_random(const impart::MdsSource& source) {
+void compare_at_random(const impart::data::MdsSource& source) {
   std::vector<std::uint64_t> order(source.examples());
   std::iota(order.begin(), order.end(), 0);
   impart::RandomStream random({.seed = 2, .purpose = impart::Purpose("bench")});
@@ -175,7 +175,7 @@ int main(int argc, char** argv) {
   const std::uint64_t mebibytes = argc > 2 ? std::stoull(argv[2]) : 512;
   const std::uint64_t hash = write_shards(folder, mebibytes << 20);
   {
-    const impart::MdsSource source({.folder = folder});
+    const impart::data::MdsSource source({.folder = folder});
     require(hash_in_order(source) == hash, "all samples, in order");
     compare_in_order(source);
     compare_at_random(source);

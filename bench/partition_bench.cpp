@@ -13,7 +13,7 @@
 
 #include "bench/check.h"
 #include "impart/core/random.h"
-#include "impart/partition/heuristics.h"
+#include "impart/placement/heuristics.h"
 
 namespace impart::bench {
 namespace {
@@ -28,7 +28,7 @@ std::vector<float> make_scores(std::uint64_t examples) {
 
 /// Stripes by sorting pairs; Id is how wide an id is in a pair.
 template <class Id>
-Partition sort_pairs(const std::vector<float>& scores, std::uint32_t workers) {
+placement::Partition sort_pairs(const std::vector<float>& scores, std::uint32_t workers) {
   std::vector<std::pair<float, Id>> pairs(scores.size());
   for (std::size_t i = 0; i < scores.size(); ++i) pairs[i] = {scores[i], static_cast<Id>(i)};
   std::stable_sort(pairs.begin(), pairs.end(),
@@ -50,13 +50,15 @@ template <class Id>
 void stripes_against_sorted_pairs(benchmark::State& state) {
   const auto scores = make_scores(static_cast<std::uint64_t>(state.range(0)));
   const auto workers = static_cast<std::uint32_t>(state.range(1));
-  require(deal_in_stripes(scores, {.workers = workers}) == sort_pairs<Id>(scores, workers),
-          "stripes");
+  require(
+      placement::deal_in_stripes(scores, {.workers = workers}) == sort_pairs<Id>(scores, workers),
+      "stripes");
   std::vector<double> naive, ours;
   for (auto _ : state) {
     naive.push_back(seconds_of([&] { benchmark::DoNotOptimize(sort_pairs<Id>(scores, workers)); }));
-    ours.push_back(seconds_of(
-        [&] { benchmark::DoNotOptimize(deal_in_stripes(scores, {.workers = workers})); }));
+    ours.push_back(seconds_of([&] {
+      benchmark::DoNotOptimize(placement::deal_in_stripes(scores, {.workers = workers}));
+    }));
     state.SetIterationTime(ours.back());
   }
   state.counters["ms"] = 1e3 * median(ours);
@@ -64,13 +66,13 @@ void stripes_against_sorted_pairs(benchmark::State& state) {
   state.counters["speedup"] = median(naive) / median(ours);
 }
 
-void heuristic(benchmark::State& state, const HeuristicEntry& entry, bool sticky) {
+void heuristic(benchmark::State& state, const placement::HeuristicEntry& entry, bool sticky) {
   const auto scores = make_scores(static_cast<std::uint64_t>(state.range(0)));
   const auto workers = static_cast<std::uint32_t>(state.range(1));
-  const Partition previous = shuffle_evenly(scores, {.workers = workers});
+  const placement::Partition previous = placement::shuffle_evenly(scores, {.workers = workers});
   std::vector<std::uint32_t> labels(scores.size());
   for (std::size_t i = 0; i < labels.size(); ++i) labels[i] = static_cast<std::uint32_t>(i % 10);
-  const PartitionSpec spec{
+  const placement::PartitionSpec spec{
       .workers = workers, .labels = labels, .sticky_to = sticky ? &previous : nullptr};
   for (auto _ : state) benchmark::DoNotOptimize(entry.function(scores, spec));
   state.counters["ns_per_example"] = benchmark::Counter(
@@ -94,7 +96,7 @@ int main(int argc, char** argv) {
         ->MinTime(1)
         ->Unit(benchmark::kMillisecond);
   }
-  for (const auto& entry : impart::kHeuristics) {
+  for (const auto& entry : impart::placement::kHeuristics) {
     for (const bool sticky : {false, true}) {
       const auto name = fmt::format("{}{}", entry.name, sticky ? "/sticky" : "");
       benchmark::RegisterBenchmark(

@@ -16,8 +16,8 @@
 
 #include "bench/check.h"
 #include "impart/core/random.h"
-#include "impart/partition/heuristics.h"
-#include "impart/partition/ranking.h"
+#include "impart/placement/heuristics.h"
+#include "impart/placement/ranking.h"
 
 namespace {
 
@@ -27,11 +27,11 @@ std::uint64_t peak_bytes() {
   return static_cast<std::uint64_t>(usage.ru_maxrss) * 1024;
 }
 
-bool is_stripes(const std::vector<float>& scores, const impart::Partition& partition) {
+bool is_stripes(const std::vector<float>& scores, const impart::placement::Partition& partition) {
   std::uint64_t rank = 0;
   bool right = true;
   impart::ExampleId last{0};
-  impart::visit_by_importance(scores, [&](std::span<const impart::ExampleId> run) {
+  impart::placement::visit_by_importance(scores, [&](std::span<const impart::ExampleId> run) {
     for (const impart::ExampleId id : run) {
       const float score = scores[index(id)], before = scores[index(last)];
       right = right && (rank == 0 || score < before || (score == before && last < id));
@@ -53,9 +53,9 @@ int main(int argc, char** argv) {
   for (float& score : scores) score = static_cast<float>(random.exponential());
 
   const std::uint64_t before = peak_bytes();
-  impart::Partition partition({}, 1);
+  impart::placement::Partition partition({}, 1);
   const double seconds = impart::bench::seconds_of(
-      [&] { partition = impart::deal_in_stripes(scores, {.workers = workers}); });
+      [&] { partition = impart::placement::deal_in_stripes(scores, {.workers = workers}); });
   const double bytes = static_cast<double>(peak_bytes() - before) / static_cast<double>(examples);
   std::vector<float> copy(examples);
   const double copying =

@@ -29,17 +29,17 @@
 
 namespace {
 
-using impart::Communicator;
 using impart::ExampleId;
-using impart::MovePlan;
-using impart::Partition;
 using impart::WorkerId;
+using impart::comm::Communicator;
+using impart::placement::MovePlan;
+using impart::placement::Partition;
 
 constexpr std::size_t kPieceBytes = std::size_t{1} << 20;
 constexpr std::size_t kWindow = 4;
 
 /// Payloads that are cheap to make and tell examples apart.
-class CountingSource final : public impart::PayloadSource {
+class CountingSource final : public impart::data::PayloadSource {
  public:
   CountingSource(std::uint64_t examples, std::uint64_t bytes)
       : examples_(examples), bytes_(bytes) {}
@@ -114,7 +114,7 @@ std::vector<Peer> peers_of(const MovePlan& plan, std::uint32_t rank, std::uint32
   for (std::uint32_t distance = 1; distance < size; ++distance) {
     peers.push_back({(rank + distance) % size, (rank + size - distance) % size, {}, {}});
   }
-  for (const impart::Move& move : plan.moves) {
+  for (const impart::placement::Move& move : plan.moves) {
     const std::uint32_t distance = (index(move.to) + size - index(move.from)) % size;
     if (index(move.from) == rank) peers[distance - 1].out.push_back(move.example);
     if (index(move.to) == rank) peers[distance - 1].in.push_back(move.example);
@@ -289,8 +289,8 @@ double median(std::vector<double> values) {
 }
 
 /// Every payload of this process, in the store and in the scattered program.
-void check_payloads(impart::Store& store, ScatteredExchange& scattered, const Partition& partition,
-                    const CountingSource& source, std::uint32_t rank) {
+void check_payloads(impart::store::Store& store, ScatteredExchange& scattered,
+                    const Partition& partition, const CountingSource& source, std::uint32_t rank) {
   std::vector<std::byte> payload, expected(source.payload_bytes(ExampleId{0}));
   for (std::uint64_t i = 0; i < partition.examples(); ++i) {
     const ExampleId id{i};
@@ -305,14 +305,15 @@ void check_payloads(impart::Store& store, ScatteredExchange& scattered, const Pa
 }  // namespace
 
 int main(int argc, char** argv) {
-  const auto communicator = impart::make_communicator();
+  const auto communicator = impart::comm::make_communicator();
   impart::bench::require(communicator->size() > 1, "needs mpirun -n 2 or more");
   const std::uint64_t examples = argc > 1 ? std::stoull(argv[1]) : 65'536;
   const std::uint64_t payload_bytes = argc > 2 ? std::stoull(argv[2]) : 3'072;
   const std::uint32_t rounds = argc > 3 ? static_cast<std::uint32_t>(std::stoul(argv[3])) : 11;
   const std::uint32_t rank = communicator->rank(), size = communicator->size();
   const auto source = std::make_shared<CountingSource>(examples, payload_bytes);
-  const auto store = impart::make_partitioned_store({.workers = size}, *communicator, source);
+  const auto store =
+      impart::store::make_partitioned_store({.workers = size}, *communicator, source);
   Partition partition = random_partition(examples, size, 0);
   store->settle(partition);
   MPI_Comm bare = MPI_COMM_NULL;
@@ -324,7 +325,7 @@ int main(int argc, char** argv) {
   std::uint64_t moved = 0;
   for (std::uint32_t round = 0; round <= rounds; ++round) {
     const Partition next = random_partition(examples, size, round + 1);
-    const MovePlan plan = diff(partition, next);
+    const MovePlan plan = impart::placement::diff(partition, next);
     const std::vector<Peer> peers = peers_of(plan, rank, size);
     const auto time = [&](std::vector<double>& seconds, const auto& function) {
       const double taken = seconds_together(*communicator, function);

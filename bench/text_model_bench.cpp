@@ -2,10 +2,10 @@
 //
 //   build/release/bin/text_model_bench [MODEL [BATCH [LENGTH [ROUNDS]]]]
 //
-// Plainly: torch::nn's Linear, LayerNorm, Embedding, GELU and Dropout, attention as two products
-// and a softmax. Rounds take turns between the plain model and ours, without dropout and with 0.1.
-// Ratios are medians over the rounds of neighbouring measurements, since machines are noisy. Before
-// anything is timed, both must have the same loss and gradients.
+// Plainly: torch::nn's Linear, LayerNorm, Embedding, GELU and models::Dropout, attention as two
+// products and a softmax. Rounds take turns between the plain model and ours, without dropout and
+// with 0.1. Ratios are medians over the rounds of neighbouring measurements, since machines are
+// noisy. Before anything is timed, both must have the same loss and gradients.
 
 #include <algorithm>
 #include <cmath>
@@ -17,12 +17,12 @@
 
 #include "bench/check.h"
 #include "impart/core/random.h"
-#include "impart/models/attention.h"
 #include "impart/models/classifier.h"
-#include "impart/models/dropout.h"
 #include "impart/models/init.h"
+#include "impart/models/layers/attention.h"
+#include "impart/models/layers/dropout.h"
 #include "impart/models/losses.h"
-#include "impart/models/text_models.h"
+#include "impart/models/text/text_models.h"
 
 namespace impart::bench {
 namespace {
@@ -129,18 +129,18 @@ Tokens make_tokens(const Setting& setting) {
           block.narrow(1, 1, setting.length).contiguous()};
 }
 
-std::shared_ptr<Classifier> make_ours(const Setting& setting, double dropout) {
+std::shared_ptr<models::Classifier> make_ours(const Setting& setting, double dropout) {
   auto model =
-      find_entry(kTextModels, "model", setting.model)
+      find_entry(models::kTextModels, "model", setting.model)
           .function({.vocabulary = kVocabulary, .length = setting.length, .dropout = dropout});
-  initialise_parameters(*model, 1);
-  set_dropout_plan(
-      *model, std::make_shared<DropoutPlan>(DropoutPlan{.slices = {{WorkerId{0}, setting.batch}}}));
+  models::initialise_parameters(*model, 1);
+  models::set_dropout_plan(*model, std::make_shared<models::DropoutPlan>(models::DropoutPlan{
+                                       .slices = {{WorkerId{0}, setting.batch}}}));
   return model;
 }
 
 /// The plain model has the same parameters in the same order, linear layers transposed.
-void copy_parameters(Classifier& from, torch::nn::Module& to) {
+void copy_parameters(models::Classifier& from, torch::nn::Module& to) {
   const torch::NoGradGuard no_grad;
   const auto left = from.parameters();
   auto right = to.parameters();
@@ -159,10 +159,10 @@ double step_plainly(PlainGpt& model, const Tokens& tokens) {
   return loss.item<double>();
 }
 
-double step_ours(Classifier& model, const Tokens& tokens) {
+double step_ours(models::Classifier& model, const Tokens& tokens) {
   model.zero_grad();
   const torch::Tensor loss =
-      example_losses(model.forward(tokens.ids).logits, tokens.targets).mean();
+      models::example_losses(model.forward(tokens.ids).logits, tokens.targets).mean();
   loss.backward();
   return loss.item<double>();
 }
@@ -212,13 +212,14 @@ void time_parts(const Setting& setting) {
   const torch::Tensor qkv =
       torch::ones({setting.batch, setting.length, 3 * sizes.width}).requires_grad_(true);
   const torch::Tensor x = torch::ones({setting.batch, setting.length, sizes.width});
-  Dropout dropout(kDropout);
-  dropout->set_plan(
-      std::make_shared<DropoutPlan>(DropoutPlan{.slices = {{WorkerId{0}, setting.batch}}}), 0);
+  models::Dropout dropout(kDropout);
+  dropout->set_plan(std::make_shared<models::DropoutPlan>(
+                        models::DropoutPlan{.slices = {{WorkerId{0}, setting.batch}}}),
+                    0);
   std::vector<double> attention, ours, theirs;
   for (int round = 0; round < setting.rounds; ++round) {
     attention.push_back(
-        seconds_of([&] { self_attention(qkv, {.heads = sizes.heads}).sum().backward(); }));
+        seconds_of([&] { models::self_attention(qkv, {.heads = sizes.heads}).sum().backward(); }));
     ours.push_back(seconds_of([&] { dropout(x); }));
     theirs.push_back(seconds_of([&] { torch::dropout(x, kDropout, /*train=*/true); }));
   }

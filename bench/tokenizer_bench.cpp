@@ -9,15 +9,15 @@
 #include "bench/check.h"
 #include "impart/core/file.h"
 #include "impart/core/random.h"
-#include "impart/data/token_bpe.h"
-#include "impart/data/token_words.h"
+#include "impart/data/text/token_bpe.h"
+#include "impart/data/text/token_words.h"
 
 namespace {
 
-using impart::Token;
-using impart::TokenPair;
 using impart::bench::require;
 using impart::bench::seconds_of;
+using impart::data::Token;
+using impart::data::TokenPair;
 
 constexpr std::uint32_t kPlainMerges = 64;
 constexpr std::size_t kPlainBytes = 2'000'000;
@@ -52,7 +52,7 @@ std::vector<Token> merge(const std::vector<Token>& tokens, TokenPair pair, Token
 }
 
 /// Counts the pairs of all distinct words anew for every merge.
-std::vector<TokenPair> learn_plainly(const impart::WordCounts& counts, std::uint32_t merges) {
+std::vector<TokenPair> learn_plainly(const impart::data::WordCounts& counts, std::uint32_t merges) {
   std::vector<std::pair<std::vector<Token>, std::uint64_t>> words;
   for (const auto& [word, count] : counts) {
     std::vector<Token> tokens;
@@ -85,7 +85,7 @@ std::vector<Token> encode_plainly(std::string_view text, std::span<const TokenPa
     table[(std::uint32_t{merges[k].left} << 16) | merges[k].right] = static_cast<Token>(256 + k);
   }
   std::vector<Token> all;
-  impart::Words words(text);
+  impart::data::Words words(text);
   std::string_view word;
   while (words.next(word)) {
     std::vector<Token> tokens;
@@ -112,11 +112,12 @@ int main(int argc, char** argv) {
   const auto merges = static_cast<std::uint32_t>(argc > 2 ? std::stoul(argv[2]) : 8192);
   const double megabytes = static_cast<double>(text.size()) / 1e6;
 
-  impart::WordCounts counts;
+  impart::data::WordCounts counts;
   std::vector<TokenPair> learned, few, plain;
-  const double counting = seconds_of([&] { impart::count_words(text, counts); });
-  const double learning = seconds_of([&] { learned = impart::learn_merges(counts, merges); });
-  const double learning_few = seconds_of([&] { few = impart::learn_merges(counts, kPlainMerges); });
+  const double counting = seconds_of([&] { impart::data::count_words(text, counts); });
+  const double learning = seconds_of([&] { learned = impart::data::learn_merges(counts, merges); });
+  const double learning_few =
+      seconds_of([&] { few = impart::data::learn_merges(counts, kPlainMerges); });
   const double anew = seconds_of([&] { plain = learn_plainly(counts, kPlainMerges); });
   require(few == plain, "the first merges");
   fmt::print(
@@ -125,7 +126,7 @@ int main(int argc, char** argv) {
       learned.size(), megabytes, counts.size(), learning, counting, kPlainMerges, learning_few,
       anew, anew / learning_few);
 
-  const impart::TokenizerPtr tokenizer = impart::bpe_tokenizer(learned, true);
+  const impart::data::TokenizerPtr tokenizer = impart::data::bpe_tokenizer(learned, true);
   const std::string_view part = std::string_view(text).substr(0, kPlainBytes);
   std::vector<Token> tokens, expected, ours;
   const double plainly = seconds_of([&] { expected = encode_plainly(part, learned); });

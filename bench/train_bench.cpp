@@ -19,16 +19,16 @@
 #include <torch/torch.h>
 
 #include "bench/check.h"
-#include "impart/data/datasets.h"
-#include "impart/data/text_datasets.h"
+#include "impart/data/images/datasets.h"
+#include "impart/data/text/datasets.h"
+#include "impart/feed/token_feed.h"
+#include "impart/models/images/models.h"
 #include "impart/models/init.h"
-#include "impart/models/models.h"
-#include "impart/models/text_models.h"
-#include "impart/models/worker_statistics.h"
-#include "impart/partition/epoch_order.h"
-#include "impart/partition/heuristics.h"
+#include "impart/models/layers/worker_statistics.h"
+#include "impart/models/text/text_models.h"
+#include "impart/placement/epoch_order.h"
+#include "impart/placement/heuristics.h"
 #include "impart/train/engine.h"
-#include "impart/train/token_feed.h"
 
 namespace impart::bench {
 namespace {
@@ -46,28 +46,30 @@ class Task {
  public:
   explicit Task(const Setting& setting) : setting_(setting) {
     const std::uint64_t examples = std::max(2048u, 8 * setting.batch);
-    is_text_ = std::any_of(std::begin(kTextModels), std::end(kTextModels),
-                           [&](const TextModelEntry& row) { return row.name == setting.model; });
+    is_text_ =
+        std::any_of(std::begin(models::kTextModels), std::end(models::kTextModels),
+                    [&](const models::TextModelEntry& row) { return row.name == setting.model; });
     if (is_text_) {
-      text_ =
-          load_text({.blocks = {.length = kBlock}, .train_examples = examples, .test_examples = 1});
+      text_ = data::load_text(
+          {.blocks = {.length = kBlock}, .train_examples = examples, .test_examples = 1});
     } else {
-      images_ = put_on_device(load_data({.train_examples = examples, .test_examples = 1}).train,
-                              torch::kCPU);
+      images_ = feed::put_on_device(
+          data::load_data({.train_examples = examples, .test_examples = 1}).train, torch::kCPU);
     }
     examples_ = examples;
   }
 
   std::uint64_t examples() const { return examples_; }
-  std::unique_ptr<Feed> make_feed() const {
-    if (is_text_) return make_token_feed(text_.train, torch::kCPU);
-    return make_device_feed(images_, {});
+  std::unique_ptr<feed::Feed> make_feed() const {
+    if (is_text_) return feed::make_token_feed(text_.train, torch::kCPU);
+    return feed::make_device_feed(images_, {});
   }
-  std::shared_ptr<Classifier> make_model() const {
-    auto model = is_text_ ? find_entry(kTextModels, "model", setting_.model)
-                                .function({.vocabulary = text_.train.vocabulary, .length = kBlock})
-                          : find_entry(kModels, "model", setting_.model).function({.classes = 10});
-    initialise_parameters(*model, 1);
+  std::shared_ptr<models::Classifier> make_model() const {
+    auto model =
+        is_text_ ? find_entry(models::kTextModels, "model", setting_.model)
+                       .function({.vocabulary = text_.train.vocabulary, .length = kBlock})
+                 : find_entry(models::kModels, "model", setting_.model).function({.classes = 10});
+    models::initialise_parameters(*model, 1);
     return model;
   }
 
@@ -75,17 +77,17 @@ class Task {
   Setting setting_;
   bool is_text_ = false;
   std::uint64_t examples_ = 0;
-  TextData text_;
-  DeviceImages images_;
+  data::TextData text_;
+  feed::DeviceImages images_;
 };
 
-Parts order_of(const Task& task, std::uint32_t workers) {
+placement::Parts order_of(const Task& task, std::uint32_t workers) {
   const std::vector<float> nothing(task.examples());
-  return order_epoch(shuffle_evenly(nothing, {.workers = workers}), {});
+  return placement::order_epoch(placement::shuffle_evenly(nothing, {.workers = workers}), {});
 }
 
-RunConfig make_config(const Setting& setting, std::uint32_t workers) {
-  RunConfig config;
+config::RunConfig make_config(const Setting& setting, std::uint32_t workers) {
+  config::RunConfig config;
   config.model.name = setting.model;
   config.workers.count = workers;
   config.workers.batch = setting.batch / workers;
@@ -99,14 +101,14 @@ class EngineLoop {
  public:
   EngineLoop(const Setting& setting, std::uint32_t workers, bool track, const Task& task)
       : config_(make_config(setting, workers)),
-        communicator_(make_single_communicator()),
+        communicator_(comm::make_single_communicator()),
         feed_(task.make_feed()),
         engine_({.config = config_,
                  .model = task.make_model(),
                  .feed = feed_.get(),
                  .collect_signals = track},
                 *communicator_),
-        plan_(order_of(task, workers), config_.workers.batch, WorkersConfig::Uneven::kWeight) {}
+        plan_(order_of(task, workers), config_.workers.batch, placement::Uneven::kWeight) {}
 
   double seconds_per_step() {
     if (step_ == plan_.steps() || step_ == 0) {
@@ -115,14 +117,14 @@ class EngineLoop {
     }
     return seconds_of([&] { engine_.run_step(step_++, config_.optimizer.lr); });
   }
-  Classifier& model() { return engine_.model(); }
+  models::Classifier& model() { return engine_.model(); }
 
  private:
-  RunConfig config_;
-  std::unique_ptr<Communicator> communicator_;
-  std::unique_ptr<Feed> feed_;
-  Engine engine_;
-  StepPlan plan_;
+  config::RunConfig config_;
+  std::unique_ptr<comm::Communicator> communicator_;
+  std::unique_ptr<feed::Feed> feed_;
+  train::Engine engine_;
+  placement::StepPlan plan_;
   std::uint32_t step_ = 0;
 };
 
@@ -135,7 +137,7 @@ class BareLoop {
         model_(task.make_model()),
         optimizer_(model_->parameters(),
                    torch::optim::SGDOptions(0.01).momentum(0.9).nesterov(true).weight_decay(5e-4)) {
-    const Parts order = order_of(task, 1);
+    const placement::Parts order = order_of(task, 1);
     const auto ids = order.of(WorkerId{0});
     plan_.ids.assign(ids.begin(), ids.end());
     plan_.workers.assign(ids.size(), WorkerId{0});
@@ -150,22 +152,22 @@ class BareLoop {
     if (step_ == 0) feed_->begin(plan_);
     ++step_;
     return seconds_of([&] {
-      PhaseSeconds waiting;
-      const Batch batch = feed_->next(waiting);
+      store::PhaseSeconds waiting;
+      const feed::Batch batch = feed_->next(waiting);
       optimizer_.zero_grad();
       const auto logits = model_->forward(batch.inputs).logits;
       torch::cross_entropy_loss(logits.flatten(0, -2), batch.targets.flatten()).backward();
       optimizer_.step();
     });
   }
-  Classifier& model() { return *model_; }
+  models::Classifier& model() { return *model_; }
 
  private:
   std::int64_t batch_;
-  std::unique_ptr<Feed> feed_;
-  std::shared_ptr<Classifier> model_;
+  std::unique_ptr<feed::Feed> feed_;
+  std::shared_ptr<models::Classifier> model_;
   torch::optim::SGD optimizer_;
-  FeedPlan plan_;
+  feed::FeedPlan plan_;
   std::size_t step_ = 0;
 };
 

@@ -11,7 +11,7 @@
 #include "cli/data_fetch.h"
 #include "cli/engine_commands.h"
 #include "impart/core/error.h"
-#include "impart/data/mds_dataset.h"
+#include "impart/data/mds/dataset.h"
 
 namespace impart::cli {
 namespace {
@@ -46,10 +46,10 @@ constexpr Mark kMarks[] = {
 
 std::string recognise_data(const DataPath& path) {
   if (!path.name.empty()) {
-    find_entry(kDatasets, "data set", path.name);
+    find_entry(data::kDatasets, "data set", path.name);
     return path.name;
   }
-  for (const DatasetEntry& row : kDatasets) {
+  for (const data::DatasetEntry& row : data::kDatasets) {
     if (!row.reads_files && row.name == path.path) return path.path;
   }
   if (!is_there(path.path)) throw DataError(fmt::format("{}: there is no such folder", path.path));
@@ -81,9 +81,10 @@ std::vector<std::string> shard_folders(const DataPath& path) {
 std::vector<NamedSet> open_sets(const DataPath& path) {
   const std::vector<std::string> folders = shard_folders(path);
   if (is_shard_folder(path)) {
-    return {{.name = path.path, .folder = path.path, .set = open_mds_set({.folder = path.path})}};
+    return {
+        {.name = path.path, .folder = path.path, .set = data::open_mds_set({.folder = path.path})}};
   }
-  ExampleData data = open_data({.name = recognise_data(path), .root = path.path});
+  data::ExampleData data = data::open_data({.name = recognise_data(path), .root = path.path});
   return {{.name = "train",
            .folder = folders.empty() ? "" : folders.front(),
            .set = std::move(data.train)},

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "impart/core/progress.h"
-#include "impart/data/datasets.h"
+#include "impart/data/images/datasets.h"
 #include <CLI/CLI.hpp>
 
 namespace impart::cli {
@@ -26,7 +26,7 @@ struct DataPath {
 struct NamedSet {
   std::string name;    ///< "train", "test", or the folder of shards
   std::string folder;  ///< with index.json, if it is a set of MDS shards; else empty
-  ExampleSet set;
+  data::ExampleSet set;
 };
 
 /// What kind of data set a path is, by the files in it. ConfigError if none is recognised, or the

@@ -13,8 +13,8 @@
 #include "cli/terminal_text.h"
 #include "impart/core/column_file.h"
 #include "impart/core/error.h"
-#include "impart/data/text_datasets.h"
-#include "impart/partition/ranking.h"
+#include "impart/data/text/datasets.h"
+#include "impart/placement/ranking.h"
 
 namespace impart::cli {
 namespace {
@@ -23,7 +23,7 @@ namespace fs = std::filesystem;
 using nlohmann::ordered_json;
 
 struct Options {
-  TextSpec spec = {.name = {}};
+  data::TextSpec spec = {.name = {}};
   bool unpacked = false;
   std::string part = "train";
   std::vector<std::uint64_t> ids;
@@ -48,7 +48,7 @@ bool is_there(const fs::path& path) {
 
 /// What kind of text a path is, by its name or the files in it.
 std::string recognise_text(const std::string& root) {
-  for (const TextDatasetEntry& row : kTextDatasets) {
+  for (const data::TextDatasetEntry& row : data::kTextDatasets) {
     if (!row.reads_files && row.name == root && !is_there(root)) return root;
   }
   constexpr std::pair<std::string_view, std::string_view> kKinds[] = {
@@ -60,7 +60,7 @@ std::string recognise_text(const std::string& root) {
   return "text";
 }
 
-std::vector<Choice> choose_by_importance(const Options& options, const TokenSet& set) {
+std::vector<Choice> choose_by_importance(const Options& options, const data::TokenSet& set) {
   const ScoresFile file(options.importance, options.column);
   const Scores scores = file.scores();
   if (scores.size() != set.count()) {
@@ -69,7 +69,7 @@ std::vector<Choice> choose_by_importance(const Options& options, const TokenSet&
                     "or of other blocks",
                     options.importance, scores.size(), set.count()));
   }
-  std::vector<ExampleId> ranking = rank_by_importance(scores);
+  std::vector<ExampleId> ranking = placement::rank_by_importance(scores);
   if (options.easiest) std::reverse(ranking.begin(), ranking.end());
   ranking.resize(std::min<std::size_t>(ranking.size(), options.top));
   std::vector<Choice> choices;
@@ -77,7 +77,7 @@ std::vector<Choice> choose_by_importance(const Options& options, const TokenSet&
   return choices;
 }
 
-std::vector<Choice> choose(const Options& options, const TokenSet& set) {
+std::vector<Choice> choose(const Options& options, const data::TokenSet& set) {
   if (!options.importance.empty()) return choose_by_importance(options, set);
   std::vector<Choice> choices;
   for (const std::uint64_t id : options.ids) {
@@ -114,9 +114,9 @@ std::string escaped(std::string_view text) {
   return harmless(shown);
 }
 
-ordered_json to_json(const TextData& data, const TokenSet& set, const Choice& choice) {
+ordered_json to_json(const data::TextData& data, const data::TokenSet& set, const Choice& choice) {
   const std::uint64_t i = index(choice.id);
-  const TextOrigin& origin = set.origins[i];
+  const data::TextOrigin& origin = set.origins[i];
   ordered_json json = {{"id", i}};
   if (choice.importance) json["importance"] = *choice.importance;
   if (!set.is_corpus()) json["label"] = set.class_names[set.labels[i]];
@@ -126,38 +126,38 @@ ordered_json to_json(const TextData& data, const TokenSet& set, const Choice& ch
   json[set.origins_count_tokens ? "token" : "byte"] = origin.offset;
   json["length"] = origin.length;
   json["tokens"] = set.lengths[i];
-  json["text"] = escaped(text_of(set, data.tokenizer.get(), choice.id));
+  json["text"] = escaped(data::text_of(set, data.tokenizer.get(), choice.id));
   return json;
 }
 
-void print_choice(const Options& options, const TextData& data, const TokenSet& set,
+void print_choice(const Options& options, const data::TextData& data, const data::TokenSet& set,
                   const Choice& choice) {
-  const std::string text = escaped(text_of(set, data.tokenizer.get(), choice.id));
+  const std::string text = escaped(data::text_of(set, data.tokenizer.get(), choice.id));
   std::string facts;
   if (choice.importance) facts += fmt::format("  {:.6g}", *choice.importance);
   if (!set.is_corpus()) {
     facts += fmt::format("  {}", harmless(set.class_names[set.labels[index(choice.id)]]));
   }
   if (!set.truth.empty()) facts += fmt::format("  truth {:.3f}", set.truth[index(choice.id)]);
-  fmt::print("{}  {}{}  {}\n", index(choice.id), harmless(describe_origin(set, choice.id)), facts,
-             options.width == 0 ? text : cut(text, options.width));
+  fmt::print("{}  {}{}  {}\n", index(choice.id), harmless(data::describe_origin(set, choice.id)),
+             facts, options.width == 0 ? text : cut(text, options.width));
 }
 
 void run(Options options) {
-  TextSpec& spec = options.spec;
+  data::TextSpec& spec = options.spec;
   if (spec.name.empty()) spec.name = recognise_text(spec.root);
   spec.blocks.pack = !options.unpacked;
-  TextData data;
+  data::TextData data;
   {
     ProgressLine line;
     line.phase("opening " + spec.root);
-    data = load_text(spec);
+    data = data::load_text(spec);
   }
   if (!options.save_vocabulary.empty()) {
     if (!data.tokenizer) throw ConfigError("--save-vocabulary: tokens without a vocabulary");
-    save_tokenizer(*data.tokenizer, options.save_vocabulary);
+    data::save_tokenizer(*data.tokenizer, options.save_vocabulary);
   }
-  const TokenSet& set = options.part == "train" ? data.train : data.test;
+  const data::TokenSet& set = options.part == "train" ? data.train : data.test;
   const std::vector<Choice> choices = choose(options, set);
   if (options.json) {
     ordered_json result = {{"part", options.part},
@@ -179,7 +179,7 @@ void run(Options options) {
   for (const Choice& choice : choices) print_choice(options, data, set, choice);
 }
 
-void add_text_options(CLI::App& command, TextSpec& spec, Options& options) {
+void add_text_options(CLI::App& command, data::TextSpec& spec, Options& options) {
   command.add_option("PATH", spec.root, "a text file, or a folder with text; or 'generated'")
       ->required();
   command.add_option("--name", spec.name,

@@ -13,7 +13,7 @@
 
 #include "cli/commands.h"
 #include "cli/progress_line.h"
-#include "impart/data/fetch.h"
+#include "impart/data/fetch/fetch.h"
 
 namespace impart::cli {
 namespace {
@@ -37,7 +37,7 @@ void stop_on_signals() {
 
 struct Options {
   std::string set;
-  FetchSpec spec;
+  data::FetchSpec spec;
   unsigned stall_seconds = 30;
 };
 
@@ -60,7 +60,8 @@ std::string quoted(const std::string& text) {
   return word + "'";
 }
 
-void print_outcome(const Fetchable& set, const FetchSpec& spec, const FetchOutcome& outcome) {
+void print_outcome(const data::Fetchable& set, const data::FetchSpec& spec,
+                   const data::FetchOutcome& outcome) {
   if (outcome.was_complete) {
     fmt::print("{}: {} is there, complete and unchanged: nothing to do\n", spec.dest, set.name);
   } else {
@@ -72,17 +73,18 @@ void print_outcome(const Fetchable& set, const FetchSpec& spec, const FetchOutco
 }
 
 void run(Options options) {
-  const Fetchable& set = find_entry(kFetchables, "data set to fetch", options.set);
+  const data::Fetchable& set = find_entry(data::kFetchables, "data set to fetch", options.set);
   options.spec.stall = std::chrono::seconds(options.stall_seconds);
   options.spec.certificates = certificates();
   stop_on_signals();
-  FetchOutcome outcome;
+  data::FetchOutcome outcome;
   try {
     ProgressLine line;
-    outcome = fetch_data(set, options.spec,
+    outcome =
+        data::fetch_data(set, options.spec,
                          {.phase = [&](const std::string& what) { return line.bytes_phase(what); },
                           .stop_requested = [] { return stop_requested.load(); }});
-  } catch (const FetchStopped&) {
+  } catch (const data::FetchStopped&) {
     fmt::print(stderr, "impart: stopped; the same command goes on where this one ended\n");
     throw ExitCode{kStopped};
   }
@@ -91,9 +93,9 @@ void run(Options options) {
 
 std::string footer() {
   std::string text = "Data sets:\n";
-  for (const Fetchable& set : kFetchables) {
+  for (const data::Fetchable& set : data::kFetchables) {
     std::uint64_t bytes = 0;
-    for (const FetchFile& file : set.files) bytes += file.bytes;
+    for (const data::FetchFile& file : set.files) bytes += file.bytes;
     text += fmt::format("  {:<16} {}; {} MB from {}\n", set.name, set.summary, bytes / 1000000,
                         set.address);
   }
@@ -110,10 +112,10 @@ void add_data_fetch(CLI::App& data_command) {
   auto* command = data_command.add_subcommand("fetch", "Download a published data set");
   command->footer(footer());
   auto options = std::make_shared<Options>();
-  FetchSpec& spec = options->spec;
+  data::FetchSpec& spec = options->spec;
   command
       ->add_option("NAME", options->set,
-                   fmt::format("one of {}", fmt::join(names_of(kFetchables), ", ")))
+                   fmt::format("one of {}", fmt::join(names_of(data::kFetchables), ", ")))
       ->required();
   command->add_option("DEST", spec.dest, "the folder to put its files into")->required();
   command->add_option("--from", spec.from,

@@ -11,7 +11,7 @@
 
 #include "cli/data.h"
 #include "cli/progress_line.h"
-#include "impart/data/mds_index.h"
+#include "impart/data/mds/index.h"
 
 namespace impart::cli {
 namespace {
@@ -23,7 +23,7 @@ struct PayloadSizes {
   double mean = 0;
 };
 
-PayloadSizes measure_payloads(const ExampleSet& set) {
+PayloadSizes measure_payloads(const data::ExampleSet& set) {
   PayloadSizes sizes{.smallest = std::numeric_limits<std::uint64_t>::max()};
   for (std::uint64_t i = 0; i < set.count(); ++i) {
     const std::uint64_t bytes = set.payloads->payload_bytes(ExampleId{i});
@@ -37,7 +37,7 @@ PayloadSizes measure_payloads(const ExampleSet& set) {
   return sizes;
 }
 
-std::vector<std::uint64_t> count_labels(const ExampleSet& set) {
+std::vector<std::uint64_t> count_labels(const data::ExampleSet& set) {
   std::vector<std::uint64_t> counts(set.classes, 0);
   for (const std::uint32_t label : set.labels) ++counts[label];
   return counts;
@@ -47,14 +47,14 @@ struct ShardFacts {
   std::uint64_t count = 0, raw_bytes = 0, stored_bytes = 0;
   std::string compression;
   std::set<std::string> hashes;
-  std::vector<MdsColumn> columns;
+  std::vector<data::MdsColumn> columns;
 };
 
 ShardFacts measure_shards(const std::string& folder) {
-  const MdsIndex index = read_mds_index(folder);
+  const data::MdsIndex index = data::read_mds_index(folder);
   ShardFacts facts{
       .count = index.shards.size(), .compression = {}, .hashes = {}, .columns = index.columns};
-  for (const MdsShard& shard : index.shards) {
+  for (const data::MdsShard& shard : index.shards) {
     facts.raw_bytes += shard.raw.bytes;
     facts.stored_bytes += shard.zip ? shard.zip->bytes : shard.raw.bytes;
     facts.compression = shard.compression;
@@ -65,7 +65,7 @@ ShardFacts measure_shards(const std::string& folder) {
 
 ordered_json to_json(const ShardFacts& facts) {
   ordered_json columns = ordered_json::object();
-  for (const MdsColumn& column : facts.columns) columns[column.name] = column.encoding;
+  for (const data::MdsColumn& column : facts.columns) columns[column.name] = column.encoding;
   return {
       {"count", facts.count},
       {"raw_bytes", facts.raw_bytes},
@@ -76,7 +76,7 @@ ordered_json to_json(const ShardFacts& facts) {
 }
 
 ordered_json to_json(const NamedSet& named) {
-  const ExampleSet& set = named.set;
+  const data::ExampleSet& set = named.set;
   const PayloadSizes sizes = measure_payloads(set);
   ordered_json json = {{"set", named.name},
                        {"examples", set.count()},
@@ -95,7 +95,7 @@ ordered_json to_json(const NamedSet& named) {
 
 void print_shards(const ShardFacts& facts) {
   std::vector<std::string> columns;
-  for (const MdsColumn& column : facts.columns) {
+  for (const data::MdsColumn& column : facts.columns) {
     columns.push_back(fmt::format("{} ({})", column.name, column.encoding));
   }
   fmt::print("  shards    {}, {}", facts.count,
@@ -111,7 +111,7 @@ void print_shards(const ShardFacts& facts) {
   fmt::print("  columns   {}\n", fmt::join(columns, ", "));
 }
 
-void print_classes(const ExampleSet& set) {
+void print_classes(const data::ExampleSet& set) {
   constexpr std::size_t kShown = 20;
   const std::vector<std::uint64_t> counts = count_labels(set);
   fmt::print("  classes   {}:", set.classes);
@@ -127,7 +127,7 @@ void print_classes(const ExampleSet& set) {
 }
 
 void print_set(const NamedSet& named) {
-  const ExampleSet& set = named.set;
+  const data::ExampleSet& set = named.set;
   const PayloadSizes sizes = measure_payloads(set);
   fmt::print("{}\n", named.name);
   fmt::print("  examples  {}, images of {}x{}x{}\n", set.count(), set.channels, set.height,

@@ -11,7 +11,7 @@
 #include "cli/data.h"
 #include "cli/progress_line.h"
 #include "impart/core/error.h"
-#include "impart/data/mds_pack.h"
+#include "impart/data/mds/pack.h"
 
 namespace impart::cli {
 namespace {
@@ -28,7 +28,8 @@ void request_stop(int) {
 
 struct Options {
   DataPath source;
-  MdsPackSpec pack = {.destination = {}, .stop_requested = [] { return stop_requested.load(); }};
+  data::MdsPackSpec pack = {.destination = {},
+                            .stop_requested = [] { return stop_requested.load(); }};
 };
 
 /// Whether one path is the other, or lies in it.
@@ -68,13 +69,13 @@ void run(const Options& options) {
   check(options);
   std::signal(SIGINT, request_stop);
   std::signal(SIGTERM, request_stop);
-  MdsPackSummary summary;
+  data::MdsPackSummary summary;
   try {
     ProgressLine line;
     line.phase("opening " + options.source.path);
-    const ExampleData data = open_data({.name = kind, .root = options.source.path});
-    summary = pack_mds(data, options.pack, line.phase("packing " + options.source.path));
-  } catch (const MdsPackInterrupted&) {
+    const data::ExampleData data = data::open_data({.name = kind, .root = options.source.path});
+    summary = data::pack_mds(data, options.pack, line.phase("packing " + options.source.path));
+  } catch (const data::MdsPackInterrupted&) {
     fmt::print(stderr, "impart: stopped; nothing was packed\n");
     throw ExitCode{kInterrupted};
   }

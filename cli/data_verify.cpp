@@ -8,8 +8,8 @@
 #include "cli/data.h"
 #include "cli/progress_line.h"
 #include "impart/core/error.h"
-#include "impart/data/mds_index.h"
-#include "impart/data/mds_verify.h"
+#include "impart/data/mds/index.h"
+#include "impart/data/mds/verify.h"
 
 namespace impart::cli {
 namespace {
@@ -24,7 +24,7 @@ struct Options {
 /// Reads, and decodes, every example of a data set that has no hashes.
 void verify_examples(const NamedSet& named, bool decode, std::vector<std::string>& problems,
                      const Progress& progress) {
-  const ExampleSet& set = named.set;
+  const data::ExampleSet& set = named.set;
   std::vector<std::byte> payload;
   std::vector<std::uint8_t> pixels(set.image_bytes());
   for (std::uint64_t i = 0; i < set.count(); ++i) {
@@ -49,7 +49,7 @@ void run(const Options& options) {
   {
     ProgressLine line;
     for (const std::string& folder : folders) {
-      verify_mds(
+      data::verify_mds(
           {.folder = folder, .decode = options.decode},
           [&](const std::string& what) { problems.push_back(what); },
           line.phase("checking " + folder));

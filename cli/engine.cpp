@@ -57,7 +57,7 @@ void add_engine_commands(CLI::App& app) {
     command->allow_extras();
     command->callback([name = row.name] {
       throw ConfigError(fmt::format(
-          "'{}' needs the training engine: this impart was built with IMPART_TRAIN=OFF, or "
+          "'{}' needs the training engine: this impart was built with IMPART_TORCH=OFF, or "
           "impart-engine is not beside it",
           name));
     });

@@ -13,8 +13,8 @@
 #include "cli/engine_commands.h"
 #include "cli/io_output.h"
 #include "cli/progress_line.h"
+#include "impart/config/config_file.h"
 #include "impart/core/error.h"
-#include "impart/study/config_file.h"
 
 namespace impart::cli {
 namespace {
@@ -29,7 +29,7 @@ struct Options {
   std::vector<std::uint32_t> intervals;
   std::vector<double> fractions;
   std::vector<std::string> strategies;
-  IoSpec spec;
+  cost::IoSpec spec;
   std::uint64_t parameters = 0;
   bool csv = false;
   bool json = false;
@@ -43,14 +43,14 @@ struct Options {
   }
 };
 
-RunConfig read_base(const Options& options) {
+config::RunConfig read_base(const Options& options) {
   std::vector<std::string> overrides = options.arguments;
   std::optional<std::string> path;
   if (!overrides.empty() && overrides.front().find('=') == std::string::npos) {
     path = overrides.front();
     overrides.erase(overrides.begin());
   }
-  RunConfig config = load_config(path, overrides, {});
+  config::RunConfig config = config::load_config(path, overrides, {});
   const auto set = [](auto& value, const auto& option) {
     if (option) value = *option;
   };
@@ -62,14 +62,14 @@ RunConfig read_base(const Options& options) {
   return config;
 }
 
-std::uint64_t count_examples(const Options& options, const RunConfig& config) {
+std::uint64_t count_examples(const Options& options, const config::RunConfig& config) {
   if (options.examples) return *options.examples;
   if (config.data.limit > 0 && !options.arguments.empty()) return config.data.limit;
   throw ConfigError("how many examples are there? give --examples");
 }
 
 /// In bytes, of each process.
-std::uint64_t cache_size(const Options& options, const RunConfig& config) {
+std::uint64_t cache_size(const Options& options, const config::RunConfig& config) {
   if (options.cache) return *options.cache;
   return config.store.files ? std::uint64_t{config.store.cache} << 20 : 0;
 }
@@ -79,15 +79,16 @@ std::uint64_t payload_bytes(const Options& options) {
   throw ConfigError("how many bytes has an example, as it is stored? give --payload");
 }
 
-void simulate(const std::vector<IoStrategy>& strategies, IoPrediction& prediction) {
+void simulate(const std::vector<cost::IoStrategy>& strategies, IoPrediction& prediction) {
   prediction.spec.work = kWork / strategies.size();
   ProgressLine line;
   const Progress all = line.phase("simulating the strategies");
-  for (const IoStrategy& strategy : strategies) {
+  for (const cost::IoStrategy& strategy : strategies) {
     const auto progress = [&](std::uint64_t done, std::uint64_t total) {
       all(prediction.rows.size() * total + done, strategies.size() * total);
     };
-    prediction.rows.push_back({strategy, predict_io(strategy.config, prediction.spec, progress)});
+    prediction.rows.push_back(
+        {strategy, cost::predict_io(strategy.config, prediction.spec, progress)});
   }
 }
 
@@ -99,29 +100,29 @@ void predict(const Options& options) {
   prediction.spec.examples = count_examples(options, prediction.base);
   prediction.spec.payload_bytes = static_cast<double>(payload_bytes(options));
   prediction.spec.cache_bytes = cache_size(options, prediction.base);
-  IoStrategiesSpec spec{.base = prediction.base};
+  cost::IoStrategiesSpec spec{.base = prediction.base};
   if (!options.intervals.empty()) spec.intervals = options.intervals;
   if (!options.fractions.empty()) spec.fractions = options.fractions;
   std::vector<std::string> names = options.strategies;
   if (names.empty()) {
-    names = usual_io_strategies(spec);
+    names = cost::usual_io_strategies(spec);
     if (!options.arguments.empty()) names.insert(names.begin(), "config");
   }
-  const std::vector<IoStrategy> strategies = make_io_strategies(names, spec);
+  const std::vector<cost::IoStrategy> strategies = cost::make_io_strategies(names, spec);
   simulate(strategies, prediction);
   print_prediction(prediction, options.output());
 }
 
 void compare(const Options& options) {
-  DataSizes sizes{.examples = options.examples};
+  cost::DataSizes sizes{.examples = options.examples};
   if (options.payload) sizes.payload_bytes = static_cast<double>(*options.payload);
-  std::vector<RunIo> runs;
+  std::vector<cost::RunIo> runs;
   for (const std::string& folder : options.arguments) {
     if (!std::filesystem::is_directory(folder)) {
       throw ConfigError(fmt::format(
           "{}: not a run directory; run directories cannot be mixed with a config", folder));
     }
-    runs.push_back(compare_run_io(folder, sizes));
+    runs.push_back(cost::compare_run_io(folder, sizes));
   }
   print_comparisons(runs, options.output());
 }

@@ -15,13 +15,13 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-double share_moved(const IoPrediction& prediction, const StrategyCost& cost) {
+double share_moved(const IoPrediction& prediction, const cost::StrategyCost& cost) {
   const auto examples = static_cast<double>(prediction.spec.examples);
   return examples == 0 ? 0 : cost.later.examples_moved / examples;
 }
 
 /// The formula's moves of a mean epoch after the first.
-std::string expected_text(const StrategyCost& cost, std::uint32_t epochs) {
+std::string expected_text(const cost::StrategyCost& cost, std::uint32_t epochs) {
   if (!cost.expected_moved || epochs < 2) return "-";
   return count_text(*cost.expected_moved / (epochs - 1));
 }
@@ -80,14 +80,14 @@ void print_shortcuts(const IoPrediction& prediction) {
 }
 
 void print_notes(const IoPrediction& prediction, bool raw) {
-  const IoCost& first = prediction.rows.front().cost.first;
+  const cost::IoCost& first = prediction.rows.front().cost.first;
   fmt::print(
       "First epoch, all strategies: {} from the source; local directories write {} and read {}.\n",
       bytes_text(first.partitioned_source_bytes, raw), bytes_text(first.local_written_bytes, raw),
       bytes_text(first.local_read_bytes, raw));
   if (prediction.parameters > 0) {
-    const double bytes =
-        gradient_bytes_per_epoch(prediction.base, prediction.spec.examples, prediction.parameters);
+    const double bytes = cost::gradient_bytes_per_epoch(prediction.base, prediction.spec.examples,
+                                                        prediction.parameters);
     fmt::print("Gradients of {} parameters, batch {}: {} per epoch on the network.\n",
                prediction.parameters, prediction.base.workers.batch, bytes_text(bytes, raw));
   }
@@ -95,7 +95,7 @@ void print_notes(const IoPrediction& prediction, bool raw) {
 }
 
 void print_tables(const IoPrediction& prediction, bool raw) {
-  const IoSpec& spec = prediction.spec;
+  const cost::IoSpec& spec = prediction.spec;
   fmt::print("{} examples of {} ({}), {} workers, {} epochs, importance with drift {}\n\n",
              spec.examples, bytes_text(spec.payload_bytes, raw),
              bytes_text(static_cast<double>(spec.examples) * spec.payload_bytes, raw),
@@ -114,12 +114,12 @@ void print_tables(const IoPrediction& prediction, bool raw) {
 
 /// A row as names and values, for CSV and JSON alike.
 Json flat_row(const IoPrediction& prediction, const IoPrediction::Row& row) {
-  const StrategyCost& cost = row.cost;
+  const cost::StrategyCost& cost = row.cost;
   Json json = {{"strategy", row.strategy.name},
                {"share_moved", share_moved(prediction, cost)},
                {"expected_moved_run", nullptr}};
   if (cost.expected_moved) json["expected_moved_run"] = *cost.expected_moved;
-  for (const IoQuantity& quantity : kIoQuantities) {
+  for (const cost::IoQuantity& quantity : cost::kIoQuantities) {
     json[fmt::format("first_{}", quantity.name)] = cost.first.*quantity.value;
     json[fmt::format("epoch_{}", quantity.name)] = cost.later.*quantity.value;
     json[fmt::format("run_{}", quantity.name)] = cost.run.*quantity.value;
@@ -130,8 +130,8 @@ Json flat_row(const IoPrediction& prediction, const IoPrediction::Row& row) {
   json["events_simulated"] = cost.events_simulated;
   json["examples_simulated"] = cost.examples_simulated;
   if (prediction.parameters > 0) {
-    json["epoch_gradient_bytes"] =
-        gradient_bytes_per_epoch(prediction.base, prediction.spec.examples, prediction.parameters);
+    json["epoch_gradient_bytes"] = cost::gradient_bytes_per_epoch(
+        prediction.base, prediction.spec.examples, prediction.parameters);
   }
   return json;
 }
@@ -170,12 +170,12 @@ std::vector<std::string> keys_of(const Json& object) {
 
 /// -0.4 % as "-0.40 %"; nothing can be said where nothing was predicted.
 std::string deviation_text(double deviation) {
-  const char* mark = std::abs(deviation) > kDeviationToMark ? " !" : "  ";
+  const char* mark = std::abs(deviation) > cost::kDeviationToMark ? " !" : "  ";
   return std::isinf(deviation) ? fmt::format("inf{}", mark)
                                : fmt::format("{:+.2f} %{}", 100 * deviation, mark);
 }
 
-std::string peak_text(const RunIo& run) {
+std::string peak_text(const cost::RunIo& run) {
   std::string text = fmt::format("peak stored: {} examples", run.peak_stored);
   if (!run.peak_bound) return text;
   if (run.peak_stored > *run.peak_bound) {
@@ -184,11 +184,11 @@ std::string peak_text(const RunIo& run) {
   return text + fmt::format(", at most {} allowed", *run.peak_bound);
 }
 
-void print_run(const RunIo& run, bool raw) {
+void print_run(const cost::RunIo& run, bool raw) {
   fmt::print("{}: {}, {} epochs\n", run.folder, run.store, run.epochs);
   if (!run.comparisons.empty()) {
     TextTable table({"", "predicted", "measured", "deviation", "worst epoch", ""});
-    for (const IoComparison& row : run.comparisons) {
+    for (const cost::IoComparison& row : run.comparisons) {
       const auto text = [&](double value) {
         return row.is_bytes ? bytes_text(value, raw) : count_text(value);
       };
@@ -202,7 +202,7 @@ void print_run(const RunIo& run, bool raw) {
   for (const std::string& note : run.notes) fmt::print("note: {}\n", note);
 }
 
-Json flat_comparison(const RunIo& run, const IoComparison& row) {
+Json flat_comparison(const cost::RunIo& run, const cost::IoComparison& row) {
   return {{"run", run.folder},
           {"store", run.store},
           {"epochs", run.epochs},
@@ -214,13 +214,13 @@ Json flat_comparison(const RunIo& run, const IoComparison& row) {
           {"worst_epoch", row.worst_epoch}};
 }
 
-Json run_json(const RunIo& run) {
+Json run_json(const cost::RunIo& run) {
   Json json = {{"run", run.folder},           {"store", run.store},
                {"epochs", run.epochs},        {"peak_stored", run.peak_stored},
                {"peak_bound", nullptr},       {"notes", run.notes},
                {"comparisons", Json::array()}};
   if (run.peak_bound) json["peak_bound"] = *run.peak_bound;
-  for (const IoComparison& row : run.comparisons) {
+  for (const cost::IoComparison& row : run.comparisons) {
     json["comparisons"].push_back(flat_comparison(run, row));
   }
   return json;
@@ -238,7 +238,7 @@ void print_prediction(const IoPrediction& prediction, const IoOutput& output) {
     print_csv(rows, keys_of(rows.front()));
     return;
   }
-  const IoSpec& spec = prediction.spec;
+  const cost::IoSpec& spec = prediction.spec;
   const Json json = {{"examples", spec.examples},
                      {"payload_bytes", spec.payload_bytes},
                      {"workers", prediction.base.workers.count},
@@ -249,9 +249,9 @@ void print_prediction(const IoPrediction& prediction, const IoOutput& output) {
   fmt::print("{}\n", json.dump(2));
 }
 
-void print_comparisons(const std::vector<RunIo>& runs, const IoOutput& output) {
+void print_comparisons(const std::vector<cost::RunIo>& runs, const IoOutput& output) {
   if (output.format == IoFormat::kTable) {
-    for (const RunIo& run : runs) {
+    for (const cost::RunIo& run : runs) {
       if (&run != &runs.front()) fmt::print("\n");
       print_run(run, output.raw_bytes);
     }
@@ -259,8 +259,8 @@ void print_comparisons(const std::vector<RunIo>& runs, const IoOutput& output) {
   }
   Json rows = Json::array();
   Json all = Json::array();
-  for (const RunIo& run : runs) {
-    for (const IoComparison& row : run.comparisons) rows.push_back(flat_comparison(run, row));
+  for (const cost::RunIo& run : runs) {
+    for (const cost::IoComparison& row : run.comparisons) rows.push_back(flat_comparison(run, row));
     all.push_back(run_json(run));
   }
   if (output.format == IoFormat::kCsv) {

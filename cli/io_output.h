@@ -4,9 +4,9 @@
 #include <string>
 #include <vector>
 
-#include "impart/study/io_cost.h"
-#include "impart/study/io_strategies.h"
-#include "impart/study/run_io.h"
+#include "impart/cost/io_cost.h"
+#include "impart/cost/io_strategies.h"
+#include "impart/cost/run_io.h"
 
 namespace impart::cli {
 
@@ -20,16 +20,16 @@ struct IoOutput {
 /// What `impart io` found out about strategies.
 struct IoPrediction {
   struct Row {
-    IoStrategy strategy;
-    StrategyCost cost;
+    cost::IoStrategy strategy;
+    cost::StrategyCost cost;
   };
-  IoSpec spec;
-  RunConfig base;
+  cost::IoSpec spec;
+  config::RunConfig base;
   std::uint64_t parameters = 0;  ///< of the model; 0: not asked for
   std::vector<Row> rows;
 };
 
 void print_prediction(const IoPrediction& prediction, const IoOutput& output);
-void print_comparisons(const std::vector<RunIo>& runs, const IoOutput& output);
+void print_comparisons(const std::vector<cost::RunIo>& runs, const IoOutput& output);
 
 }  // namespace impart::cli

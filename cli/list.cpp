@@ -9,8 +9,8 @@
 
 #include "cli/commands.h"
 #include "impart/importance/notions.h"
-#include "impart/partition/exchanges.h"
-#include "impart/partition/heuristics.h"
+#include "impart/placement/exchanges.h"
+#include "impart/placement/heuristics.h"
 
 namespace impart::cli {
 namespace {
@@ -18,10 +18,11 @@ namespace {
 using PrintTable = void();
 constexpr Entry<PrintTable> kListings[] = {
     {"notions", "how the history of an example becomes its importance",
-     [] { print_table(kNotions); }},
-    {"heuristics", "how importance becomes a partition", [] { print_table(kHeuristics); }},
+     [] { print_table(importance::kNotions); }},
+    {"heuristics", "how importance becomes a partition",
+     [] { print_table(placement::kHeuristics); }},
     {"exchanges", "how a part of the partition changes between epochs",
-     [] { print_table(kExchanges); }},
+     [] { print_table(placement::kExchanges); }},
     {"datasets", "what to train on", list_datasets},
     {"augmentations", "what happens to images before training", list_augmentations},
     {"tokenizers", "how text becomes tokens", list_tokenizers},

@@ -1,29 +1,29 @@
 #include "cli/list.h"
-#include "impart/data/augment.h"
-#include "impart/data/datasets.h"
-#include "impart/data/text_datasets.h"
-#include "impart/data/tokenizer.h"
-#include "impart/models/models.h"
-#include "impart/models/text_models.h"
+#include "impart/data/images/augment.h"
+#include "impart/data/images/datasets.h"
+#include "impart/data/text/datasets.h"
+#include "impart/data/text/tokenizer.h"
+#include "impart/models/images/models.h"
+#include "impart/models/text/text_models.h"
 
 namespace impart::cli {
 
 void list_datasets() {
-  print_table(kDatasets);
-  print_table(kTextDatasets);
+  print_table(data::kDatasets);
+  print_table(data::kTextDatasets);
 }
 
 void list_augmentations() {
-  print_table(kAugmentations);
+  print_table(data::kAugmentations);
 }
 
 void list_tokenizers() {
-  print_table(kTokenizers);
+  print_table(data::kTokenizers);
 }
 
 void list_models() {
-  print_table(kModels);
-  print_table(kTextModels);
+  print_table(models::kModels);
+  print_table(models::kTextModels);
 }
 
 }  // namespace impart::cli

@@ -11,10 +11,10 @@
 #include "cli/progress_line.h"
 #include "impart/core/column_file.h"
 #include "impart/core/error.h"
-#include "impart/partition/exchanges.h"
-#include "impart/partition/heuristics.h"
-#include "impart/partition/imbalance.h"
-#include "impart/partition/move_plan.h"
+#include "impart/placement/exchanges.h"
+#include "impart/placement/heuristics.h"
+#include "impart/placement/imbalance.h"
+#include "impart/placement/move_plan.h"
 
 namespace impart::cli {
 namespace {
@@ -36,18 +36,19 @@ struct Options {
 
 /// The decision and what is worth saying about it.
 struct Outcome {
-  Partition partition;
-  Imbalance imbalance;
+  placement::Partition partition;
+  placement::Imbalance imbalance;
   std::uint64_t non_finite = 0;
   std::optional<double> class_skew;
-  std::optional<MovePlan> plan;  ///< what moves, where there was a partition before
+  std::optional<placement::MovePlan> plan;  ///< what moves, where there was a partition before
 };
 
 /// Wrong combinations are found before anything is read.
 void check(const Options& options) {
-  check_worker_count(options.workers);
-  const HeuristicEntry& heuristic = find_entry(kHeuristics, "heuristic", options.heuristic);
-  if (options.exchange != "none") find_entry(kExchanges, "exchange", options.exchange);
+  placement::check_worker_count(options.workers);
+  const placement::HeuristicEntry& heuristic =
+      find_entry(placement::kHeuristics, "heuristic", options.heuristic);
+  if (options.exchange != "none") find_entry(placement::kExchanges, "exchange", options.exchange);
   if (options.sticky && options.previous.empty()) {
     throw ConfigError("--sticky needs --previous: the partition to stay near to");
   }
@@ -70,9 +71,10 @@ Outcome decide(const Options& options, ProgressLine& line) {
   const ScoresFile file(options.importance, "importance",
                         line.phase("reading " + options.importance));
   const Scores scores = file.scores();
-  std::optional<Partition> previous;
+  std::optional<placement::Partition> previous;
   if (!options.previous.empty()) {
-    previous = read_partition(options.previous, 0, line.phase("reading " + options.previous));
+    previous =
+        placement::read_partition(options.previous, 0, line.phase("reading " + options.previous));
     check_length(options.previous, previous->examples(), scores.size());
   }
   std::vector<std::uint32_t> labels;
@@ -83,14 +85,14 @@ Outcome decide(const Options& options, ProgressLine& line) {
 
   const auto partition_anew = [&] {
     line.phase(fmt::format("partitioning by {}", options.heuristic));
-    return find_entry(kHeuristics, "heuristic", options.heuristic)
+    return find_entry(placement::kHeuristics, "heuristic", options.heuristic)
         .function(scores, {.workers = options.workers,
                            .seed = options.seed,
                            .epoch = options.epoch,
                            .labels = labels,
                            .sticky_to = options.sticky ? &*previous : nullptr});
   };
-  std::optional<Partition> next;
+  std::optional<placement::Partition> next;
   if (options.exchange == "none") {
     next = partition_anew();
   } else {
@@ -100,20 +102,22 @@ Outcome decide(const Options& options, ProgressLine& line) {
           fmt::format("{}: has a worker {}, but an exchange cannot leave only {} workers",
                       options.previous, previous->workers() - 1, options.workers));
     }
-    previous = Partition({previous->owners().begin(), previous->owners().end()}, options.workers);
+    previous = placement::Partition({previous->owners().begin(), previous->owners().end()},
+                                    options.workers);
     line.phase(fmt::format("exchanging by {}", options.exchange));
     next =
-        find_entry(kExchanges, "exchange", options.exchange)
+        find_entry(placement::kExchanges, "exchange", options.exchange)
             .function(*previous, scores,
                       {.fraction = options.fraction, .seed = options.seed, .epoch = options.epoch});
   }
 
   line.phase("measuring");
   Outcome outcome{.partition = std::move(*next), .imbalance = {}, .class_skew = {}, .plan = {}};
-  outcome.imbalance = measure_imbalance(outcome.partition, scores);
+  outcome.imbalance = placement::measure_imbalance(outcome.partition, scores);
   outcome.non_finite = FiniteScores(scores).replaced();
-  if (!labels.empty()) outcome.class_skew = measure_class_skew(outcome.partition, labels);
-  if (previous) outcome.plan = diff(*previous, outcome.partition);
+  if (!labels.empty())
+    outcome.class_skew = placement::measure_class_skew(outcome.partition, labels);
+  if (previous) outcome.plan = placement::diff(*previous, outcome.partition);
   return outcome;
 }
 
@@ -131,7 +135,7 @@ void print_json(const Outcome& outcome) {
   fmt::print("{}\n", json.dump(2));
 }
 
-void print_workers(const Imbalance& imbalance) {
+void print_workers(const placement::Imbalance& imbalance) {
   constexpr std::size_t kShown = 16;
   fmt::print("{:>8} {:>12} {:>16} {:>14}\n", "worker", "size", "sum", "mean");
   const std::size_t workers = imbalance.sizes.size();
@@ -170,7 +174,8 @@ void run(const Options& options) {
     ProgressLine line;
     outcome = decide(options, line);
     if (!options.output.empty()) {
-      write_partition(options.output, outcome->partition, line.phase("writing " + options.output));
+      placement::write_partition(options.output, outcome->partition,
+                                 line.phase("writing " + options.output));
     }
   }
   options.json ? print_json(*outcome) : print_table(*outcome);

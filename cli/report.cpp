@@ -42,22 +42,23 @@ std::string output_of(const Options& options) {
 
 /// Text and blanks up to a width in characters.
 std::string padded(const std::string& text, std::size_t width) {
-  return text + std::string(width - std::min(width, length_of(text)), ' ');
+  return text + std::string(width - std::min(width, report::length_of(text)), ' ');
 }
 
-void print_arm(const ArmAnalysis& arm) {
-  const std::string name = padded(shortened(for_terminal(arm.arm->name), kNameWidth), kNameWidth);
-  fmt::print("  {} {:>3}  {}", name, arm.metric.n, padded(spread_text(arm.metric), 18));
+void print_arm(const report::ArmAnalysis& arm) {
+  const std::string name =
+      padded(report::shortened(report::for_terminal(arm.arm->name), kNameWidth), kNameWidth);
+  fmt::print("  {} {:>3}  {}", name, arm.metric.n, padded(report::spread_text(arm.metric), 18));
   if (arm.is_baseline) fmt::print("  baseline");
   if (arm.comparison != nullptr) {
-    fmt::print("  {}", padded(difference_text(arm.comparison->difference), 8));
-    if (arm.comparison->adjusted_p) fmt::print("  {}", p_text(*arm.comparison->adjusted_p));
+    fmt::print("  {}", padded(report::difference_text(arm.comparison->difference), 8));
+    if (arm.comparison->adjusted_p) fmt::print("  {}", report::p_text(*arm.comparison->adjusted_p));
   }
   fmt::print("\n");
 }
 
-void print_group(const GroupAnalysis& group, const Analysis& analysis) {
-  const std::string title = shortened(for_terminal(group.group->name), kNameWidth);
+void print_group(const report::GroupAnalysis& group, const report::Analysis& analysis) {
+  const std::string title = report::shortened(report::for_terminal(group.group->name), kNameWidth);
   fmt::print("\n  {} {:>3}  {}  {}  {}\n", padded(title, kNameWidth), "n",
              padded(analysis.metric_name, 18), padded(group.comparison ? "diff" : "", 8),
              group.comparison ? "Holm p" : "");
@@ -66,47 +67,49 @@ void print_group(const GroupAnalysis& group, const Analysis& analysis) {
   if (arms.size() > kShownArms) fmt::print("  … and {} more\n", arms.size() - kShownArms);
 }
 
-void print_outcome(const Analysis& analysis, const Document& document, const std::string& folder) {
-  fmt::print("{}\n", for_terminal(document.headline));
-  for (const GroupVerdict& verdict : document.verdicts) {
-    if (document.verdicts.size() > 1) fmt::print("\n{}\n", for_terminal(verdict.group));
+void print_outcome(const report::Analysis& analysis, const report::Document& document,
+                   const std::string& folder) {
+  fmt::print("{}\n", report::for_terminal(document.headline));
+  for (const report::GroupVerdict& verdict : document.verdicts) {
+    if (document.verdicts.size() > 1) fmt::print("\n{}\n", report::for_terminal(verdict.group));
     for (const std::string& sentence : verdict.sentences) {
-      fmt::print("  {}\n", for_terminal(sentence));
+      fmt::print("  {}\n", report::for_terminal(sentence));
     }
   }
-  for (const GroupAnalysis& group : analysis.groups) print_group(group, analysis);
+  for (const report::GroupAnalysis& group : analysis.groups) print_group(group, analysis);
   const auto& skipped = analysis.results->skipped;
   if (!skipped.empty()) fmt::print("\nleft out:\n");
   for (std::size_t i = 0; i < std::min(skipped.size(), kShownSkipped); ++i) {
-    fmt::print("  {}: {}\n", for_terminal(skipped[i].folder), for_terminal(skipped[i].reason));
+    fmt::print("  {}: {}\n", report::for_terminal(skipped[i].folder),
+               report::for_terminal(skipped[i].reason));
   }
   if (skipped.size() > kShownSkipped)
     fmt::print("  … and {} more\n", skipped.size() - kShownSkipped);
-  fmt::print("\nreport: {}\n", for_terminal(folder + "/report.html"));
+  fmt::print("\nreport: {}\n", report::for_terminal(folder + "/report.html"));
 }
 
 void run(const Options& options) {
   if (options.folders.empty() == options.csv.empty()) {
     throw ConfigError("give a study, run directories, or --csv DIR; one of them");
   }
-  const ReportSpec spec{.folder = output_of(options),
-                        .sections = {.top = options.top},
-                        .figures = !options.no_figures};
-  const ResultsSpec wanted{
+  const report::ReportSpec spec{.folder = output_of(options),
+                                .sections = {.top = options.top},
+                                .figures = !options.no_figures};
+  const results::ResultsSpec wanted{
       .metric = options.metric, .baseline = options.baseline, .target = options.target};
-  Results results;
-  Analysis analysis;
-  Document document;
+  results::Results results;
+  report::Analysis analysis;
+  report::Document document;
   {
     ProgressLine line;
     line.phase("reading results");
-    results = options.csv.empty() ? read_results(options.folders, wanted)
-                                  : read_published_results(options.csv, wanted);
+    results = options.csv.empty() ? results::read_results(options.folders, wanted)
+                                  : results::read_published_results(options.csv, wanted);
     line.phase("comparing");
-    analysis = analyse(results);
+    analysis = report::analyse(results);
     line.phase("making the report");
-    document = make_report(analysis, spec);
-    write_report(analysis, document, spec);
+    document = report::make_report(analysis, spec);
+    report::write_report(analysis, document, spec);
   }
   print_outcome(analysis, document, spec.folder);
 }

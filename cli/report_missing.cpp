@@ -9,7 +9,7 @@ void add_report_command(CLI::App& app) {
   auto* command = app.add_subcommand("report", "Tables, pictures and a verdict from finished runs");
   command->allow_extras();
   command->callback([] {
-    throw ConfigError("there are no reports: this impart was built with IMPART_TRAIN=OFF");
+    throw ConfigError("there are no reports: this impart was built with IMPART_TORCH=OFF");
   });
 }
 

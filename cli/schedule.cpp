@@ -1,6 +1,6 @@
 // impart schedule: prints when a run would repartition and exchange.
 
-#include "impart/partition/schedule.h"
+#include "impart/placement/schedule.h"
 
 #include <memory>
 
@@ -12,7 +12,7 @@ namespace impart::cli {
 
 void add_schedule_command(CLI::App& app) {
   auto* command = app.add_subcommand("schedule", "Show when a run repartitions and exchanges");
-  auto spec = std::make_shared<ScheduleSpec>();
+  auto spec = std::make_shared<placement::ScheduleSpec>();
   command->add_option("--epochs", spec->epochs, "length of the run")->capture_default_str();
   command->add_option("--warmup", spec->warmup, "epochs with a new random partition each")
       ->capture_default_str();
@@ -23,7 +23,8 @@ void add_schedule_command(CLI::App& app) {
       ->capture_default_str();
   command->add_flag("--exchange", spec->exchange, "exchange examples before the other epochs");
   command->callback([spec] {
-    for (const ScheduleEvent& event : make_schedule(*spec)) fmt::print("{}\n", describe(event));
+    for (const placement::ScheduleEvent& event : placement::make_schedule(*spec))
+      fmt::print("{}\n", placement::describe(event));
   });
 }
 

@@ -20,9 +20,9 @@
 #include "cli/training_names.h"
 #include "impart/core/error.h"
 #include "impart/core/file.h"
-#include "impart/study/study_plan.h"
-#include "impart/study/study_runner.h"
-#include "impart/study/study_status.h"
+#include "impart/study/plan.h"
+#include "impart/study/runner.h"
+#include "impart/study/status.h"
 
 namespace impart::cli {
 namespace {
@@ -53,54 +53,57 @@ std::string this_program() {
   return path.string();
 }
 
-StudyPlan read_plan(const Options& options) {
-  const KnownNames names = training_names();
-  const Schema schema = make_schema(names);
-  StudySpec study = load_study(options.study, options.overrides, schema);
+study::StudyPlan read_plan(const Options& options) {
+  const config::KnownNames names = training_names();
+  const config::Schema schema = config::make_schema(names);
+  study::StudySpec study = study::load_study(options.study, options.overrides, schema);
   const auto& language = names.language_models;
   const bool is_language =
       std::find(language.begin(), language.end(), study.config.model.name) != language.end();
   if (study.metric.empty() && is_language) study.metric = "best_perplexity";
-  return make_plan(study, schema);
+  return study::make_plan(study, schema);
 }
 
 std::string directory_of(const Options& options) {
   return fs::is_directory(options.study) ? options.study : read_plan(options).directory;
 }
 
-std::uint32_t jobs_of(const Options& options, const StudyPlan& plan, std::size_t runs) {
+std::uint32_t jobs_of(const Options& options, const study::StudyPlan& plan, std::size_t runs) {
   if (options.jobs > 0) return options.jobs;
-  return plan.jobs > 0 ? plan.jobs : default_jobs(runs);
+  return plan.jobs > 0 ? plan.jobs : study::default_jobs(runs);
 }
 
-void print_skipped(const StudyPlan& plan) {
+void print_skipped(const study::StudyPlan& plan) {
   for (const std::string& skipped : plan.skipped) {
     fmt::print(stderr, "left out: {}\n", harmless(skipped));
   }
 }
 
 /// The runs as they are now, without touching anything.
-void print_plan(const Options& options, const StudyPlan& plan) {
-  std::vector<RunReport> reports;
-  const auto inspect = [&](const StudyRun& run) {
-    return inspect_run(plan.directory, run, plan.record.metric);
+void print_plan(const Options& options, const study::StudyPlan& plan) {
+  std::vector<study::RunReport> reports;
+  const auto inspect = [&](const study::StudyRun& run) {
+    return study::inspect_run(plan.directory, run, plan.record.metric);
   };
-  const StudyRecord record = unfold(plan, [&](const StudyRun& run) -> RunResult {
-    const RunReport report = inspect(run);
-    const bool settled = report.state == RunState::kDone || report.state == RunState::kFailed;
-    return {.is_settled = settled && report.misfit.empty(), .value = report.value};
-  });
-  for (const StudyRun& run : record.runs) {
+  const study::StudyRecord record =
+      study::unfold(plan, [&](const study::StudyRun& run) -> study::RunResult {
+        const study::RunReport report = inspect(run);
+        const bool settled =
+            report.state == study::RunState::kDone || report.state == study::RunState::kFailed;
+        return {.is_settled = settled && report.misfit.empty(), .value = report.value};
+      });
+  for (const study::StudyRun& run : record.runs) {
     reports.push_back(inspect(run));
-    const RunReport& report = reports.back();
-    fmt::print(
-        "{:<9} {}/{}  {} seed {}{}\n", report.misfit.empty() ? state_name(report.state) : "misfit",
-        harmless(plan.directory), run.folder, harmless(run.arm), run.seed, purpose_text(run));
+    const study::RunReport& report = reports.back();
+    fmt::print("{:<9} {}/{}  {} seed {}{}\n",
+               report.misfit.empty() ? study::state_name(report.state) : "misfit",
+               harmless(plan.directory), run.folder, harmless(run.arm), run.seed,
+               purpose_text(run));
   }
   const std::uint32_t jobs = jobs_of(options, plan, record.runs.size());
-  const auto left = seconds_left(record, reports, jobs);
+  const auto left = study::seconds_left(record, reports, jobs);
   fmt::print("{} arms; {}, {} at a time; {}\n", record.arms.size(),
-             counts_text(summarise(record, reports).counts), jobs,
+             counts_text(study::summarise(record, reports).counts), jobs,
              left ? fmt::format("about {} left", duration_text(*left))
                   : "how long it takes is known after the first runs");
   if (record.search && !record.search->winner) {
@@ -108,7 +111,7 @@ void print_plan(const Options& options, const StudyPlan& plan) {
   }
 }
 
-void print_end(const StudyPlan& plan, const StudyOutcome& outcome) {
+void print_end(const study::StudyPlan& plan, const study::StudyOutcome& outcome) {
   print_status({.directory = plan.directory,
                 .record = outcome.record,
                 .reports = outcome.reports,
@@ -122,23 +125,23 @@ void print_end(const StudyPlan& plan, const StudyOutcome& outcome) {
   fmt::print("study directory: {}\n", directory);
 }
 
-void run_plan(const Options& options, const StudyPlan& plan) {
+void run_plan(const Options& options, const study::StudyPlan& plan) {
   const std::string program = options.program.empty() ? this_program() : options.program;
   const std::size_t runs = plan.arms.size() * plan.record.seeds.size();
   std::signal(SIGTERM, request_stop);
   std::signal(SIGINT, request_stop);
   if (std::signal(SIGHUP, request_stop) == SIG_IGN) std::signal(SIGHUP, SIG_IGN);  // nohup
-  StudyOutcome outcome;
+  study::StudyOutcome outcome;
   {
     StudyDisplay display;
-    outcome = run_study(plan,
-                        {.program = program,
-                         .study_text = std::string(InputFile(options.study).text()),
-                         .jobs = jobs_of(options, plan, runs),
-                         .retry = options.retry,
-                         .fresh = options.fresh,
-                         .stop_requests = [] { return stop_requests.load(); }},
-                        display.observer());
+    outcome = study::run_study(plan,
+                               {.program = program,
+                                .study_text = std::string(InputFile(options.study).text()),
+                                .jobs = jobs_of(options, plan, runs),
+                                .retry = options.retry,
+                                .fresh = options.fresh,
+                                .stop_requests = [] { return stop_requests.load(); }},
+                               display.observer());
   }
   print_end(plan, outcome);
   if (outcome.open > 0) throw ExitCode{kStopped};
@@ -156,7 +159,7 @@ void run(const Options& options) {
     throw ConfigError(fmt::format(
         "{}: is a folder; give the study's file, or --status to look at it", options.study));
   }
-  const StudyPlan plan = read_plan(options);
+  const study::StudyPlan plan = read_plan(options);
   print_skipped(plan);
   options.dry_run ? print_plan(options, plan) : run_plan(options, plan);
 }

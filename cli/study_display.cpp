@@ -17,9 +17,9 @@ constexpr std::size_t kMostRunning = 4;
 /// the cursor's.
 constexpr std::size_t kOtherLines = 6;
 
-std::string title(const StudyProgress& progress, const StudyStatus& status) {
+std::string title(const study::StudyProgress& progress, const study::StudyStatus& status) {
   std::string text = fmt::format("{}: {}", progress.record.name, counts_text(status.counts));
-  const auto left = seconds_left(progress.record, progress.reports, progress.jobs);
+  const auto left = study::seconds_left(progress.record, progress.reports, progress.jobs);
   const bool more_may_come = progress.record.search && !progress.record.search->winner;
   if (progress.is_stopping) {
     text += ", stopping (once more kills)";
@@ -30,11 +30,11 @@ std::string title(const StudyProgress& progress, const StudyStatus& status) {
   return text;
 }
 
-std::vector<std::string> running_lines(const StudyProgress& progress, std::size_t most) {
+std::vector<std::string> running_lines(const study::StudyProgress& progress, std::size_t most) {
   std::vector<std::string> lines;
   for (std::size_t i = 0; i < progress.reports.size() && lines.size() < most; ++i) {
-    if (progress.reports[i].state != RunState::kRunning) continue;
-    const StudyRun& run = progress.record.runs[i];
+    if (progress.reports[i].state != study::RunState::kRunning) continue;
+    const study::StudyRun& run = progress.record.runs[i];
     lines.push_back(fmt::format("  running: {} seed {}  epoch {}/{}", run.arm, run.seed,
                                 std::min(progress.reports[i].epochs_done + 1, run.epochs),
                                 run.epochs));
@@ -50,25 +50,26 @@ StudyDisplay::~StudyDisplay() {
   write_painting({});
 }
 
-StudyObserver StudyDisplay::observer() {
-  StudyObserver observer;
-  observer.ended = [this](const StudyProgress& progress, std::size_t run) {
+study::StudyObserver StudyDisplay::observer() {
+  study::StudyObserver observer;
+  observer.ended = [this](const study::StudyProgress& progress, std::size_t run) {
     show_end(progress, run);
   };
   observer.note = [this](const std::string& text) { print_line(harmless(text)); };
   if (on_terminal_) {
-    observer.progress = [this](const StudyProgress& progress) { paint(progress); };
+    observer.progress = [this](const study::StudyProgress& progress) { paint(progress); };
   }
   return observer;
 }
 
-void StudyDisplay::show_end(const StudyProgress& progress, std::size_t run) {
-  const RunReport& report = progress.reports[run];
-  const bool failed = report.state == RunState::kFailed;
+void StudyDisplay::show_end(const study::StudyProgress& progress, std::size_t run) {
+  const study::RunReport& report = progress.reports[run];
+  const bool failed = report.state == study::RunState::kFailed;
   if (on_terminal_ && !failed) return;
-  const auto over = std::count_if(
-      progress.reports.begin(), progress.reports.end(),
-      [](const auto& r) { return r.state == RunState::kDone || r.state == RunState::kFailed; });
+  const auto over =
+      std::count_if(progress.reports.begin(), progress.reports.end(), [](const auto& r) {
+        return r.state == study::RunState::kDone || r.state == study::RunState::kFailed;
+      });
   print_line(fmt::format("[{}/{}] {}", over, progress.reports.size(),
                          run_text(progress.record, progress.record.runs[run], report)));
 }
@@ -78,10 +79,10 @@ void StudyDisplay::print_line(const std::string& line) {
   fmt::print(stderr, "{}\n", line);
 }
 
-void StudyDisplay::paint(const StudyProgress& progress) {
+void StudyDisplay::paint(const study::StudyProgress& progress) {
   const TerminalSize size = terminal_size(STDERR_FILENO);
-  const StudyStatus status = summarise(progress.record, progress.reports);
-  const StageStatus& stage = status.stages.back();
+  const study::StudyStatus status = study::summarise(progress.record, progress.reports);
+  const study::StageStatus& stage = status.stages.back();
   const auto running = running_lines(progress, kMostRunning);
   const std::size_t others = kOtherLines + running.size();
   const std::size_t arms = size.rows > others + 1 ? size.rows - others : 1;

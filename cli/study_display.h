@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "impart/study/study_runner.h"
+#include "impart/study/runner.h"
 
 namespace impart::cli {
 
@@ -19,12 +19,12 @@ class StudyDisplay {
   StudyDisplay& operator=(const StudyDisplay&) = delete;
 
   /// Calls this display, which must outlive it.
-  StudyObserver observer();
+  study::StudyObserver observer();
 
  private:
-  void show_end(const StudyProgress& progress, std::size_t run);
+  void show_end(const study::StudyProgress& progress, std::size_t run);
   void print_line(const std::string& line);
-  void paint(const StudyProgress& progress);
+  void paint(const study::StudyProgress& progress);
   void write_painting(const std::vector<std::string>& lines);
 
   const bool on_terminal_;

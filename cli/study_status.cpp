@@ -8,8 +8,8 @@
 
 #include "cli/study_text.h"
 #include "cli/terminal_text.h"
-#include "impart/study/study_lock.h"
-#include "impart/study/study_status.h"
+#include "impart/study/lock.h"
+#include "impart/study/status.h"
 
 namespace impart::cli {
 namespace {
@@ -22,33 +22,33 @@ Json or_null(const std::optional<double>& value) {
   return value ? Json(*value) : Json();
 }
 
-Json counts_json(const RunCounts& counts) {
+Json counts_json(const study::RunCounts& counts) {
   return {{"total", counts.total()}, {"done", counts.done},       {"running", counts.running},
           {"failed", counts.failed}, {"stopped", counts.stopped}, {"waiting", counts.waiting}};
 }
 
-Json stage_json(const StageStatus& stage) {
+Json stage_json(const study::StageStatus& stage) {
   Json arms = Json::array();
-  for (const ArmStatus& arm : stage.arms) {
+  for (const study::ArmStatus& arm : stage.arms) {
     arms.push_back({{"name", arm.name},
                     {"runs", counts_json(arm.counts)},
                     {"mean", or_null(arm.mean)},
                     {"std", or_null(arm.deviation)},
                     {"difference", or_null(arm.difference)}});
   }
-  return {{"purpose", purpose_name(stage.purpose)},
+  return {{"purpose", study::purpose_name(stage.purpose)},
           {"epochs", stage.epochs},
           {"runs", counts_json(stage.counts)},
           {"best", stage.best ? Json(stage.arms[*stage.best].name) : Json()},
           {"arms", arms}};
 }
 
-Json run_json(const StudyRun& run, const RunReport& report) {
+Json run_json(const study::StudyRun& run, const study::RunReport& report) {
   Json json = {{"arm", run.arm},
                {"seed", run.seed},
                {"folder", run.folder},
-               {"purpose", purpose_name(run.purpose)},
-               {"state", state_name(report.state)},
+               {"purpose", study::purpose_name(run.purpose)},
+               {"state", study::state_name(report.state)},
                {"epochs_done", report.epochs_done},
                {"epochs", run.epochs},
                {"value", or_null(report.value)},
@@ -60,11 +60,11 @@ Json run_json(const StudyRun& run, const RunReport& report) {
 
 void print_problems(const StudyLook& look) {
   for (std::size_t i = 0; i < look.reports.size(); ++i) {
-    const RunReport& report = look.reports[i];
-    const StudyRun& run = look.record.runs[i];
+    const study::RunReport& report = look.reports[i];
+    const study::StudyRun& run = look.record.runs[i];
     if (!report.misfit.empty()) {
       fmt::print("{}: {}\n", harmless(run.folder), harmless(report.misfit));
-    } else if (report.state == RunState::kFailed) {
+    } else if (report.state == study::RunState::kFailed) {
       fmt::print("{}\n", run_text(look.record, run, report));
     }
   }
@@ -74,24 +74,25 @@ void print_problems(const StudyLook& look) {
 
 StudyLook look_at_study(const std::string& directory) {
   StudyLook look{.directory = directory,
-                 .record = read_study(directory),
+                 .record = study::read_study(directory),
                  .reports = {},
-                 .is_running = StudyLock::is_held(directory)};
-  for (const StudyRun& run : look.record.runs) {
-    look.reports.push_back(inspect_run(directory, run, look.record.metric));
-    RunReport& report = look.reports.back();
-    if (look.is_running && report.state == RunState::kStopped) report.state = RunState::kRunning;
+                 .is_running = study::StudyLock::is_held(directory)};
+  for (const study::StudyRun& run : look.record.runs) {
+    look.reports.push_back(study::inspect_run(directory, run, look.record.metric));
+    study::RunReport& report = look.reports.back();
+    if (look.is_running && report.state == study::RunState::kStopped)
+      report.state = study::RunState::kRunning;
   }
   return look;
 }
 
 void print_status(const StudyLook& look) {
-  const StudyStatus status = summarise(look.record, look.reports);
+  const study::StudyStatus status = study::summarise(look.record, look.reports);
   fmt::print("{}: {}{}\n", harmless(look.record.name), counts_text(status.counts),
              look.is_running ? "" : "; nothing runs now");
   const bool on_terminal = ::isatty(STDOUT_FILENO) != 0;
   const std::size_t columns = on_terminal ? terminal_size(STDOUT_FILENO).columns : kPipedColumns;
-  for (const StageStatus& stage : status.stages) {
+  for (const study::StageStatus& stage : status.stages) {
     const std::string title = stage_title(look.record, stage);
     if (!title.empty()) fmt::print("{}\n", title);
     for (const std::string& line : stage_table(look.record, stage, {.columns = columns})) {
@@ -103,9 +104,9 @@ void print_status(const StudyLook& look) {
 }
 
 void print_status_json(const StudyLook& look) {
-  const StudyStatus status = summarise(look.record, look.reports);
+  const study::StudyStatus status = study::summarise(look.record, look.reports);
   Json stages = Json::array();
-  for (const StageStatus& stage : status.stages) stages.push_back(stage_json(stage));
+  for (const study::StageStatus& stage : status.stages) stages.push_back(stage_json(stage));
   Json runs = Json::array();
   for (std::size_t i = 0; i < look.reports.size(); ++i) {
     runs.push_back(run_json(look.record.runs[i], look.reports[i]));

@@ -3,8 +3,8 @@
 #include <string>
 #include <vector>
 
-#include "impart/study/study_record.h"
-#include "impart/study/study_state.h"
+#include "impart/study/record.h"
+#include "impart/study/state.h"
 
 namespace impart::cli {
 
@@ -12,8 +12,8 @@ namespace impart::cli {
 /// process runs the study.
 struct StudyLook {
   std::string directory;
-  StudyRecord record;
-  std::vector<RunReport> reports;
+  study::StudyRecord record;
+  std::vector<study::RunReport> reports;
   bool is_running = false;
 };
 StudyLook look_at_study(const std::string& directory);

@@ -22,19 +22,19 @@ std::string number_text(double value) {
   return std::abs(value) < 1e6 ? fmt::format("{:.2f}", value) : fmt::format("{:.4g}", value);
 }
 
-std::string mean_text(const ArmStatus& arm) {
+std::string mean_text(const study::ArmStatus& arm) {
   if (!arm.mean) return "";
   if (!arm.deviation) return number_text(*arm.mean);
   return fmt::format("{} ± {}", number_text(*arm.mean), number_text(*arm.deviation));
 }
 
-std::string difference_text(const ArmStatus& arm) {
+std::string difference_text(const study::ArmStatus& arm) {
   if (!arm.difference) return arm.is_baseline ? "baseline" : "";
   return (*arm.difference < 0 ? "" : "+") + number_text(*arm.difference);
 }
 
 /// Which arms a short table shows: baseline and best, then the best of the others.
-std::vector<std::size_t> arms_to_show(const StageStatus& stage, std::size_t most) {
+std::vector<std::size_t> arms_to_show(const study::StageStatus& stage, std::size_t most) {
   std::vector<std::size_t> shown(stage.arms.size());
   for (std::size_t i = 0; i < shown.size(); ++i) shown[i] = i;
   if (shown.size() <= most) return shown;
@@ -66,7 +66,7 @@ std::string if_any(std::size_t count) {
   return count > 0 ? fmt::to_string(count) : "";
 }
 
-Cells cells_of(const ArmStatus& arm) {
+Cells cells_of(const study::ArmStatus& arm) {
   return {.name = arm.name,
           .done = fmt::format("{}/{}", arm.counts.done, arm.counts.total()),
           .running = if_any(arm.counts.running),
@@ -75,19 +75,19 @@ Cells cells_of(const ArmStatus& arm) {
           .difference = difference_text(arm)};
 }
 
-const StageStatus* find_stage(const StudyStatus& status, RunPurpose purpose) {
+const study::StageStatus* find_stage(const study::StudyStatus& status, study::RunPurpose purpose) {
   const auto found =
       std::find_if(status.stages.begin(), status.stages.end(),
-                   [&](const StageStatus& stage) { return stage.purpose == purpose; });
+                   [&](const study::StageStatus& stage) { return stage.purpose == purpose; });
   return found == status.stages.end() ? nullptr : &*found;
 }
 
 }  // namespace
 
-std::vector<std::string> stage_table(const StudyRecord& record, const StageStatus& stage,
-                                     const TableSize& size) {
+std::vector<std::string> stage_table(const study::StudyRecord& record,
+                                     const study::StageStatus& stage, const TableSize& size) {
   std::size_t longest = kShortestName;
-  for (const ArmStatus& arm : stage.arms) {
+  for (const study::ArmStatus& arm : stage.arms) {
     longest = std::max(longest, columns_of(harmless(arm.name)));
   }
   constexpr std::size_t kOthers =
@@ -116,19 +116,19 @@ std::vector<std::string> stage_table(const StudyRecord& record, const StageStatu
   return lines;
 }
 
-std::string stage_title(const StudyRecord& record, const StageStatus& stage) {
-  if (stage.purpose == RunPurpose::kSearch) {
+std::string stage_title(const study::StudyRecord& record, const study::StageStatus& stage) {
+  if (stage.purpose == study::RunPurpose::kSearch) {
     return fmt::format("search, rung of {} epochs: {} arms on {} seeds", stage.epochs,
                        stage.arms.size(), record.seeds.size());
   }
-  if (stage.purpose == RunPurpose::kConfirm) {
+  if (stage.purpose == study::RunPurpose::kConfirm) {
     return fmt::format("confirmation on {} seeds that were not used to choose",
                        record.confirmation_seeds.size());
   }
   return "";
 }
 
-std::string counts_text(const RunCounts& counts) {
+std::string counts_text(const study::RunCounts& counts) {
   std::string text = fmt::format("{} of {} runs done", counts.done, counts.total());
   if (counts.running > 0) text += fmt::format(", {} running", counts.running);
   if (counts.failed > 0) text += fmt::format(", {} failed", counts.failed);
@@ -137,23 +137,25 @@ std::string counts_text(const RunCounts& counts) {
   return text;
 }
 
-std::string purpose_text(const StudyRun& run) {
-  if (run.purpose == RunPurpose::kGrid) return "";
-  return fmt::format(" ({}, {} epochs)", purpose_name(run.purpose), run.epochs);
+std::string purpose_text(const study::StudyRun& run) {
+  if (run.purpose == study::RunPurpose::kGrid) return "";
+  return fmt::format(" ({}, {} epochs)", study::purpose_name(run.purpose), run.epochs);
 }
 
-std::string run_text(const StudyRecord& record, const StudyRun& run, const RunReport& report) {
+std::string run_text(const study::StudyRecord& record, const study::StudyRun& run,
+                     const study::RunReport& report) {
   std::string text = fmt::format("{} seed {}{}: ", harmless(run.arm), run.seed, purpose_text(run));
-  if (report.state == RunState::kFailed) return text + "failed: " + harmless(report.reason);
-  if (report.state != RunState::kDone) {
-    return text + fmt::format("{} after {} of {} epochs", state_name(report.state),
+  if (report.state == study::RunState::kFailed) return text + "failed: " + harmless(report.reason);
+  if (report.state != study::RunState::kDone) {
+    return text + fmt::format("{} after {} of {} epochs", study::state_name(report.state),
                               report.epochs_done, run.epochs);
   }
   const std::string value = report.value ? number_text(*report.value) : "is not in its summary";
   return text + fmt::format("{} {} ({})", record.metric, value, duration_text(report.seconds));
 }
 
-std::vector<std::string> search_text(const StudyRecord& record, const StudyStatus& status) {
+std::vector<std::string> search_text(const study::StudyRecord& record,
+                                     const study::StudyStatus& status) {
   if (!record.search) return {};
   if (!record.search->winner) return {"the search has no winner yet"};
   const std::string winner = harmless(*record.search->winner);
@@ -161,12 +163,12 @@ std::vector<std::string> search_text(const StudyRecord& record, const StudyStatu
       fmt::format("the search chose '{}' by {} on {} seeds; the values it was chosen by are too "
                   "good on average",
                   winner, record.metric, record.seeds.size())};
-  const StageStatus* stage = find_stage(status, RunPurpose::kConfirm);
+  const study::StageStatus* stage = find_stage(status, study::RunPurpose::kConfirm);
   if (stage == nullptr || stage->counts.done == 0) {
     lines.push_back("it is not confirmed yet on seeds that were not used to choose it");
     return lines;
   }
-  for (const ArmStatus& arm : stage->arms) {
+  for (const study::ArmStatus& arm : stage->arms) {
     lines.push_back(fmt::format("on {} seeds that were not used to choose: {} {}{}{}",
                                 arm.counts.done, harmless(arm.name), mean_text(arm),
                                 arm.difference ? ", difference to the baseline " : "",

@@ -4,8 +4,8 @@
 #include <string>
 #include <vector>
 
-#include "impart/study/study_record.h"
-#include "impart/study/study_status.h"
+#include "impart/study/record.h"
+#include "impart/study/status.h"
 
 namespace impart::cli {
 
@@ -18,22 +18,24 @@ struct TableSize {
 
 /// One row per arm: runs done, failed and running, mean ± standard deviation of the metric,
 /// difference to the baseline. A star marks the best mean, "so far" while runs are missing.
-std::vector<std::string> stage_table(const StudyRecord& record, const StageStatus& stage,
-                                     const TableSize& size);
+std::vector<std::string> stage_table(const study::StudyRecord& record,
+                                     const study::StageStatus& stage, const TableSize& size);
 
 /// "rung of 4 epochs (search)", "confirmation on 5 new seeds"; "" for a grid.
-std::string stage_title(const StudyRecord& record, const StageStatus& stage);
+std::string stage_title(const study::StudyRecord& record, const study::StageStatus& stage);
 
 /// "5 of 12 runs done, 2 running, 1 failed"
-std::string counts_text(const RunCounts& counts);
+std::string counts_text(const study::RunCounts& counts);
 
 /// "stripes seed 17611: best_accuracy 83.04 (41s)", or why it failed.
-std::string run_text(const StudyRecord& record, const StudyRun& run, const RunReport& report);
+std::string run_text(const study::StudyRecord& record, const study::StudyRun& run,
+                     const study::RunReport& report);
 
 /// What a search chose and how that was confirmed; empty for a grid.
-std::vector<std::string> search_text(const StudyRecord& record, const StudyStatus& status);
+std::vector<std::string> search_text(const study::StudyRecord& record,
+                                     const study::StudyStatus& status);
 
 /// "" for a grid, " (search, 4 epochs)" and the like otherwise.
-std::string purpose_text(const StudyRun& run);
+std::string purpose_text(const study::StudyRun& run);
 
 }  // namespace impart::cli

@@ -15,9 +15,9 @@
 #include "cli/train_display.h"
 #include "cli/training_names.h"
 #include "impart/comm/job.h"
+#include "impart/config/config_file.h"
+#include "impart/config/config_text.h"
 #include "impart/core/error.h"
-#include "impart/study/config_file.h"
-#include "impart/study/config_text.h"
 #include "impart/train/run.h"
 
 namespace impart::cli {
@@ -40,7 +40,7 @@ struct Options {
   bool markdown = false;
 };
 
-RunConfig read_config(const Options& options, const KnownNames& names) {
+config::RunConfig read_config(const Options& options, const config::KnownNames& names) {
   std::vector<std::string> overrides = options.arguments;
   std::optional<std::string> path;
   if (!options.resume.empty() && options.overwrite) {
@@ -56,9 +56,9 @@ RunConfig read_config(const Options& options, const KnownNames& names) {
     path = overrides.front();
     overrides.erase(overrides.begin());
   }
-  RunConfig config = load_config(path, overrides, names);
+  config::RunConfig config = config::load_config(path, overrides, names);
   if (options.resume.empty()) return config;
-  if (config_hash(config) != config_hash(load_config(path, {}, names))) {
+  if (config::config_hash(config) != config::config_hash(config::load_config(path, {}, names))) {
     throw ConfigError(
         fmt::format("{}: was started with another configuration; a run can only be "
                     "resumed with its own",
@@ -68,8 +68,8 @@ RunConfig read_config(const Options& options, const KnownNames& names) {
   return config;
 }
 
-void print_summary(const RunConfig& config, const RunOutcome& outcome) {
-  const RunSummary& s = outcome.summary;
+void print_summary(const config::RunConfig& config, const train::RunOutcome& outcome) {
+  const run::RunSummary& s = outcome.summary;
   if (outcome.preempted) {
     fmt::print("stopped and checkpointed; go on with: impart train --resume {}\n", config.output);
     return;
@@ -86,30 +86,30 @@ void print_summary(const RunConfig& config, const RunOutcome& outcome) {
 }
 
 void run(const Options& options) {
-  const KnownNames names = training_names();
+  const config::KnownNames names = training_names();
   if (options.keys) {
-    const Schema schema = make_schema(names);
-    fmt::print("{}", options.markdown ? markdown_table(schema) : help_text(schema));
+    const config::Schema schema = config::make_schema(names);
+    fmt::print("{}", options.markdown ? config::markdown_table(schema) : config::help_text(schema));
     return;
   }
-  const RunConfig config = read_config(options, names);
+  const config::RunConfig config = read_config(options, names);
   if (options.dry_run) {
-    fmt::print("{}", to_yaml(config));
+    fmt::print("{}", config::to_yaml(config));
     return;
   }
   std::signal(SIGTERM, request_stop);
   std::signal(SIGINT, request_stop);
-  const auto communicator = make_communicator();
+  const auto communicator = comm::make_communicator();
   const bool is_first = communicator->rank() == 0;
-  const RunOutcome outcome = run_job(*communicator, [&] {
+  const train::RunOutcome outcome = comm::run_job(*communicator, [&] {
     TrainDisplay display;
-    return run_training({.config = config,
-                         .config_text = to_yaml(config),
-                         .config_hash = config_hash(config),
-                         .overwrite = options.overwrite,
-                         .resume = !options.resume.empty(),
-                         .stop_requested = [] { return stop_requested.load(); }},
-                        *communicator, is_first ? display.observer() : RunObserver{});
+    return train::run_training({.config = config,
+                                .config_text = config::to_yaml(config),
+                                .config_hash = config::config_hash(config),
+                                .overwrite = options.overwrite,
+                                .resume = !options.resume.empty(),
+                                .stop_requested = [] { return stop_requested.load(); }},
+                               *communicator, is_first ? display.observer() : train::RunObserver{});
   });
   if (is_first) print_summary(config, outcome);
   if (outcome.preempted) throw ExitCode{kPreempted};

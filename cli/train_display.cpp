@@ -21,13 +21,13 @@ TrainDisplay::~TrainDisplay() {
   if (painted_) fmt::print(stderr, "\r\x1b[K");
 }
 
-RunObserver TrainDisplay::observer() {
-  return {.progress = [this](const RunProgress& progress) { show_progress(progress); },
-          .epoch = [this](const EpochReport& report) { show_epoch(report); },
+train::RunObserver TrainDisplay::observer() {
+  return {.progress = [this](const train::RunProgress& progress) { show_progress(progress); },
+          .epoch = [this](const train::EpochReport& report) { show_epoch(report); },
           .note = [this](const std::string& note) { print_line(note); }};
 }
 
-void TrainDisplay::show_progress(const RunProgress& p) {
+void TrainDisplay::show_progress(const train::RunProgress& p) {
   const auto now = std::chrono::steady_clock::now();
   if (!on_terminal_ || now - last_paint_ < kRepaint) return;
   last_paint_ = now;
@@ -45,7 +45,7 @@ void TrainDisplay::show_progress(const RunProgress& p) {
   std::fflush(stderr);
 }
 
-void TrainDisplay::show_epoch(const EpochReport& r) {
+void TrainDisplay::show_epoch(const train::EpochReport& r) {
   std::string line = fmt::format("epoch {:>3}/{}  loss {:.4f}  train {:.2f} %", r.epoch + 1,
                                  r.epochs, r.train_loss, r.train_accuracy);
   if (r.test_perplexity) {

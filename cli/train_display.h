@@ -17,11 +17,11 @@ class TrainDisplay {
   TrainDisplay& operator=(const TrainDisplay&) = delete;
 
   /// Calls this display, which must outlive it.
-  RunObserver observer();
+  train::RunObserver observer();
 
  private:
-  void show_progress(const RunProgress& progress);
-  void show_epoch(const EpochReport& report);
+  void show_progress(const train::RunProgress& progress);
+  void show_epoch(const train::EpochReport& report);
   void print_line(const std::string& line);
 
   bool on_terminal_;

@@ -3,12 +3,12 @@
 #include <vector>
 
 #include "impart/core/named_table.h"
-#include "impart/data/augment.h"
-#include "impart/data/datasets.h"
-#include "impart/data/text_datasets.h"
-#include "impart/data/tokenizer.h"
-#include "impart/models/models.h"
-#include "impart/models/text_models.h"
+#include "impart/data/images/augment.h"
+#include "impart/data/images/datasets.h"
+#include "impart/data/text/datasets.h"
+#include "impart/data/text/tokenizer.h"
+#include "impart/models/images/models.h"
+#include "impart/models/text/text_models.h"
 
 namespace impart::cli {
 namespace {
@@ -22,21 +22,21 @@ Names joined(Names first, const Names& second) {
 
 Names find_language_models() {
   Names names;
-  for (const TextModelEntry& entry : kTextModels) {
-    if (entry.task == TextTask::kLanguage) names.push_back(entry.name);
+  for (const models::TextModelEntry& entry : models::kTextModels) {
+    if (entry.task == models::TextTask::kLanguage) names.push_back(entry.name);
   }
   return names;
 }
 
 }  // namespace
 
-KnownNames training_names() {
+config::KnownNames training_names() {
   static const std::vector<std::string_view> datasets =
-      joined(names_of(kDatasets), names_of(kTextDatasets));
-  static const std::vector<std::string_view> augmentations = names_of(kAugmentations);
+      joined(names_of(data::kDatasets), names_of(data::kTextDatasets));
+  static const std::vector<std::string_view> augmentations = names_of(data::kAugmentations);
   static const std::vector<std::string_view> models =
-      joined(names_of(kModels), names_of(kTextModels));
-  static const std::vector<std::string_view> tokenizers = names_of(kTokenizers);
+      joined(names_of(models::kModels), names_of(models::kTextModels));
+  static const std::vector<std::string_view> tokenizers = names_of(data::kTokenizers);
   static const std::vector<std::string_view> language_models = find_language_models();
   return {.datasets = datasets,
           .augmentations = augmentations,

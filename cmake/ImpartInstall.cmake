@@ -1,11 +1,11 @@
 # What `cmake --install` installs: the commands, the presets, and a package that
 # find_package(impart) finds. Its parts:
-#   core    decisions: impart::core, impart::importance, impart::partition; needs fmt and xxHash
+#   core    decisions: impart::core, impart::importance, impart::placement; needs fmt and xxHash
 #   train   everything else; needs LibTorch and what else the engine was built with
 include(CMakePackageConfigHelpers)
 include(GNUInstallDirs)
 
-set(IMPART_CORE_LAYERS core importance partition)
+set(IMPART_CORE_LAYERS core importance placement)
 set(IMPART_PACKAGE_DIR ${CMAKE_INSTALL_LIBDIR}/cmake/impart)
 
 # A layer's library, as impart::NAME of its part of the package.
@@ -46,9 +46,10 @@ function(impart_install_package)
   set(parts core)
   impart_install_headers(${IMPART_CORE_LAYERS})
   install(EXPORT impartTargets NAMESPACE impart:: DESTINATION ${IMPART_PACKAGE_DIR})
-  if(IMPART_TRAIN)
+  if(IMPART_TORCH)
     list(APPEND parts train)
-    impart_install_headers(comm cuda data models report store study train)
+    impart_install_headers(comm config cost cuda data feed models report results run statistics store
+      study tensors train)
     install(EXPORT impartTrainTargets NAMESPACE impart:: DESTINATION ${IMPART_PACKAGE_DIR})
     install(FILES ${PROJECT_SOURCE_DIR}/cmake/ImpartTorchTarget.cmake
       DESTINATION ${IMPART_PACKAGE_DIR})

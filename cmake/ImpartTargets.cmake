@@ -25,9 +25,17 @@ if(IMPART_SANITIZE)
   target_link_options(impart_options INTERFACE -fsanitize=${IMPART_SANITIZE})
 endif()
 
-# impart_layer(NAME SOURCES... [DEPENDS targets...]): the library of one folder under impart/.
+# Compiles several files of a target at once: what they all include is read once per group.
+function(impart_compile_in_groups target)
+  set_target_properties(${target} PROPERTIES UNITY_BUILD ${IMPART_UNITY}
+    UNITY_BUILD_BATCH_SIZE 8)
+endfunction()
+
+# impart_layer(NAME SOURCES... [DEPENDS targets...] [ALONE files...]): the library of one folder
+# under impart/. ALONE: files that are not compiled together with others, because they have the
+# same names for their own parts.
 function(impart_layer name)
-  cmake_parse_arguments(LAYER "" "" "SOURCES;DEPENDS" ${ARGN})
+  cmake_parse_arguments(LAYER "" "" "SOURCES;DEPENDS;ALONE" ${ARGN})
   add_library(impart_${name} STATIC ${LAYER_SOURCES})
   add_library(impart::${name} ALIAS impart_${name})
   target_include_directories(impart_${name} PUBLIC $<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}>)
@@ -35,5 +43,7 @@ function(impart_layer name)
     PRIVATE $<BUILD_INTERFACE:impart_options>)
   target_compile_features(impart_${name} PUBLIC cxx_std_20)
   set_target_properties(impart_${name} PROPERTIES POSITION_INDEPENDENT_CODE ON)
+  impart_compile_in_groups(impart_${name})
+  set_source_files_properties(${LAYER_ALONE} PROPERTIES SKIP_UNITY_BUILD_INCLUSION ON)
   impart_install_library(${name})
 endfunction()

@@ -2,8 +2,9 @@
 
 # The same as impart_test, for programs that use LibTorch.
 function(impart_torch_test name)
-  impart_test(${name} ${ARGN})
+  impart_test(${name} TORCH ${ARGN})
   impart_use_torch(${name})
+  impart_compile_in_groups(${name})
 endfunction()
 
 find_program(IMPART_MPIRUN mpirun)
@@ -16,7 +17,7 @@ impart_test(comm_test
     comm/single_test.cpp
   LIBRARIES impart::comm)
 add_executable(comm_process_test comm/comm_process_test.cpp)
-target_link_libraries(comm_process_test PRIVATE impart::comm impart::partition fmt::fmt impart_options)
+target_link_libraries(comm_process_test PRIVATE impart::comm impart::placement fmt::fmt impart_options)
 add_executable(failing_job comm/failing_job.cpp)
 target_link_libraries(failing_job PRIVATE impart::comm fmt::fmt impart_options)
 if(IMPART_MPIRUN)
@@ -32,25 +33,30 @@ if(IMPART_MPIRUN)
   set_tests_properties(comm_failures PROPERTIES ENVIRONMENT "${IMPART_MPI_ENVIRONMENT}" RUN_SERIAL ON)
 endif()
 
-impart_torch_test(data_test
-  SOURCES data/augment_test.cpp data/batch_test.cpp data/cifar_test.cpp data/datasets_test.cpp
-    data/idx_test.cpp data/real_data_test.cpp data/shapes_test.cpp
-  LIBRARIES impart::data_tensors ZLIB::ZLIB)
+impart_torch_test(feed_test
+  SOURCES feed/batch_test.cpp feed/token_feed_test.cpp
+  LIBRARIES impart::train)
 impart_torch_test(models_test
   SOURCES models/models_test.cpp models/state_test.cpp models/torchvision_test.cpp
     models/worker_batch_norm_test.cpp models/worker_statistics_test.cpp
   LIBRARIES impart::models)
 target_compile_definitions(models_test PRIVATE IMPART_SOURCE_DIR="${PROJECT_SOURCE_DIR}")
+impart_test(config_test
+  SOURCES config/config_checks_test.cpp config/config_file_test.cpp config/config_text_test.cpp
+    config/own_rows_test.cpp config/presets_test.cpp config/schema_test.cpp
+    placement/placement_test.cpp
+  LIBRARIES impart::config)
+target_compile_definitions(config_test PRIVATE IMPART_SOURCE_DIR="${PROJECT_SOURCE_DIR}")
 impart_test(run_test
-  SOURCES study/config_checks_test.cpp study/config_file_test.cpp study/config_text_test.cpp
-    study/presets_test.cpp study/schema_test.cpp train/metrics_log_test.cpp
-    train/run_files_test.cpp train/tensorboard_test.cpp
-  LIBRARIES impart::study)
+  SOURCES run/checkpoint_test.cpp run/ledger_file_test.cpp run/metrics_log_test.cpp
+    run/run_files_test.cpp run/tensorboard_test.cpp
+  LIBRARIES impart::run)
 target_compile_definitions(run_test PRIVATE IMPART_SOURCE_DIR="${PROJECT_SOURCE_DIR}")
 impart_torch_test(train_test
-  SOURCES train/batch_signals_test.cpp train/checkpoint_test.cpp train/engine_state_test.cpp train/engine_test.cpp
-    train/evaluation_test.cpp train/language_engine_test.cpp train/learning_rate_test.cpp train/optimizer_test.cpp
-    train/placement_test.cpp train/token_feed_test.cpp
+  SOURCES train/batch_signals_test.cpp train/engine_state_test.cpp train/engine_test.cpp
+    train/evaluation_test.cpp train/language_engine_test.cpp train/learning_rate_test.cpp
+    train/optimizer_test.cpp train/own_data_test.cpp train/own_model_test.cpp
+    train/own_run_test.cpp
   LIBRARIES impart::train)
 
 # Whole runs, as a user starts them.
@@ -81,11 +87,10 @@ if(IMPART_MPIRUN)
   impart_script_test(train_processes process tests/train/processes_test.py $<TARGET_FILE:impart>)
   set_tests_properties(train_processes PROPERTIES ENVIRONMENT "${IMPART_MPI_ENVIRONMENT}" RUN_SERIAL ON)
 endif()
-foreach(piece store images mds fetch io statistics studies report text text_models)
+foreach(piece store data/images data/mds data/fetch data/text cost statistics study report models/text)
   add_subdirectory(${piece})
 endforeach()
 add_subdirectory(cuda)
-add_subdirectory(own)
 add_subdirectory(install)
 if(IMPART_PYTHON)
   add_subdirectory(python)

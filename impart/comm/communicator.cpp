@@ -10,7 +10,7 @@
 
 #include "impart/core/error.h"
 
-namespace impart {
+namespace impart::comm {
 
 void Communicator::barrier() {
   traffic_.messages += std::bit_width(size_ - 1);
@@ -115,4 +115,4 @@ void Communicator::count_all_reduce(std::size_t bytes) {
   traffic_.messages += 2 * (std::uint64_t{size_} - 1);
 }
 
-}  // namespace impart
+}  // namespace impart::comm

@@ -7,7 +7,7 @@
 #include <span>
 #include <string_view>
 
-namespace impart {
+namespace impart::comm {
 
 /// What one process has sent. Nothing reports what an MPI library really sends, so this is what the
 /// operation costs at least, with P processes and b bytes per call:
@@ -173,4 +173,4 @@ std::unique_ptr<Communicator> make_communicator(const CommunicatorSpec& spec = {
 /// This process alone, whoever started it.
 std::unique_ptr<Communicator> make_single_communicator();
 
-}  // namespace impart
+}  // namespace impart::comm

@@ -7,7 +7,7 @@
 
 struct CUstream_st;
 
-namespace impart {
+namespace impart::comm {
 
 /// Sums over the processes of a job of arrays in the memory of their GPUs, which need not pass
 /// through the host: NCCL.
@@ -43,4 +43,4 @@ enum class DeviceSumUse {
 /// Collective: every process calls it, in the same order.
 std::unique_ptr<DeviceSum> make_device_sum(Communicator& communicator, DeviceSumUse use);
 
-}  // namespace impart
+}  // namespace impart::comm

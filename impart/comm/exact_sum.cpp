@@ -11,7 +11,7 @@
 
 #include "impart/core/error.h"
 
-namespace impart {
+namespace impart::comm {
 namespace {
 
 using Contributions = std::span<const std::span<const float>>;
@@ -214,4 +214,4 @@ void exact_all_reduce_sum(Communicator& communicator, Contributions contribution
   ExactSum(communicator, contributions, sum).run();
 }
 
-}  // namespace impart
+}  // namespace impart::comm

@@ -4,7 +4,7 @@
 
 #include "impart/comm/communicator.h"
 
-namespace impart {
+namespace impart::comm {
 
 /// Sums contributions of all processes to the same bits, however many processes there are and
 /// whichever of them passes which contribution: n workers in 1 process and in n processes get the
@@ -34,4 +34,4 @@ void exact_all_reduce_sum(Communicator& communicator,
                           std::span<const std::span<const float>> contributions,
                           std::span<float> sum);
 
-}  // namespace impart
+}  // namespace impart::comm

@@ -5,7 +5,7 @@
 
 #include "impart/comm/communicator.h"
 
-namespace impart {
+namespace impart::comm {
 
 /// Runs `body`, the work of this process in a job. If it throws, the other processes learn the
 /// reason before the exception goes on to the caller, and end with PeerError.
@@ -35,4 +35,4 @@ decltype(auto) run_job(Communicator& communicator, Body&& body) {
   }
 }
 
-}  // namespace impart
+}  // namespace impart::comm

@@ -8,7 +8,7 @@
 
 #include "impart/core/error.h"
 
-namespace impart {
+namespace impart::comm {
 namespace {
 
 /// 0 if the variable is not set.
@@ -53,4 +53,4 @@ std::unique_ptr<Communicator> make_communicator(const CommunicatorSpec& spec) {
   return launcher ? make_mpi_communicator(*launcher, spec) : make_single_communicator();
 }
 
-}  // namespace impart
+}  // namespace impart::comm

@@ -8,7 +8,7 @@
 
 #include "impart/comm/communicator.h"
 
-namespace impart {
+namespace impart::comm {
 
 /// The value of an environment variable, or null: std::getenv.
 using Environment = std::function<const char*(const char* name)>;
@@ -34,4 +34,4 @@ std::optional<Launcher> detect_launcher(const Environment& environment);
 std::unique_ptr<Communicator> make_mpi_communicator(const Launcher& launcher,
                                                     const CommunicatorSpec& spec);
 
-}  // namespace impart
+}  // namespace impart::comm

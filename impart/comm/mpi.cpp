@@ -22,7 +22,7 @@
 #include "impart/comm/peer_watch.h"
 #include "impart/core/error.h"
 
-namespace impart {
+namespace impart::comm {
 namespace {
 
 using Clock = std::chrono::steady_clock;
@@ -386,4 +386,4 @@ std::unique_ptr<Communicator> make_mpi_communicator(const Launcher& launcher,
                                            static_cast<std::uint32_t>(size));
 }
 
-}  // namespace impart
+}  // namespace impart::comm

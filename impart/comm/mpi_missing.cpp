@@ -5,7 +5,7 @@
 #include "impart/comm/launcher.h"
 #include "impart/core/error.h"
 
-namespace impart {
+namespace impart::comm {
 
 std::unique_ptr<Communicator> make_mpi_communicator(const Launcher& launcher,
                                                     const CommunicatorSpec&) {
@@ -14,4 +14,4 @@ std::unique_ptr<Communicator> make_mpi_communicator(const Launcher& launcher,
       launcher.name));
 }
 
-}  // namespace impart
+}  // namespace impart::comm

@@ -13,7 +13,7 @@
 #include "impart/comm/device_sum.h"
 #include "impart/core/error.h"
 
-namespace impart {
+namespace impart::comm {
 namespace {
 
 void check(cudaError_t code, const char* call) {
@@ -95,4 +95,4 @@ std::unique_ptr<DeviceSum> make_device_sum(Communicator& communicator, DeviceSum
   return std::make_unique<NcclSum>(communicator);
 }
 
-}  // namespace impart
+}  // namespace impart::comm

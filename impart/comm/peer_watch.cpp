@@ -17,7 +17,7 @@
 #include "impart/core/error.h"
 #include "impart/core/file.h"
 
-namespace impart {
+namespace impart::comm {
 namespace {
 
 using Clock = std::chrono::steady_clock;
@@ -179,4 +179,4 @@ bool PeerWatch::all_others_are_done() const {
   return true;
 }
 
-}  // namespace impart
+}  // namespace impart::comm

@@ -9,7 +9,7 @@
 
 #include <mpi.h>
 
-namespace impart {
+namespace impart::comm {
 
 /// Knows whether the other processes of the job are still at work. It learns it in two ways:
 /// a process that fails says so, with its reason, in a small message beside the collectives; and
@@ -71,4 +71,4 @@ class PeerWatch {
   std::vector<MPI_Request> sending_;
 };
 
-}  // namespace impart
+}  // namespace impart::comm

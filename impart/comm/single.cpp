@@ -6,7 +6,7 @@
 
 #include "impart/comm/communicator.h"
 
-namespace impart {
+namespace impart::comm {
 namespace {
 
 class DoneOperation final : public PendingOperation {
@@ -51,4 +51,4 @@ std::unique_ptr<Communicator> make_single_communicator() {
   return std::make_unique<SingleCommunicator>();
 }
 
-}  // namespace impart
+}  // namespace impart::comm

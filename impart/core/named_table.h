@@ -55,4 +55,26 @@ const Row& find_entry(const Row (&table)[N], std::string_view kind, std::string_
   throw_unknown_name(kind, name, names_of(table));
 }
 
+/// The names of a table and of a program's own rows.
+template <class Row, std::size_t N>
+std::vector<std::string_view> names_of(const Row (&table)[N], const std::vector<Row>& own) {
+  std::vector<std::string_view> names = names_of(table);
+  for (const Row& row : own) names.push_back(row.name);
+  return names;
+}
+
+/// The row of that name in either; ConfigError with a suggestion if there is none. What is found
+/// lives as long as `own`.
+template <class Row, std::size_t N>
+const Row& find_entry(const Row (&table)[N], const std::vector<Row>& own, std::string_view kind,
+                      std::string_view name) {
+  for (const Row& row : own) {
+    if (row.name == name) return row;
+  }
+  for (const Row& row : table) {
+    if (row.name == name) return row;
+  }
+  throw_unknown_name(kind, name, names_of(table, own));
+}
+
 }  // namespace impart

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
-namespace impart {
+namespace impart::importance {
 namespace {
 
 std::uint32_t at(const std::vector<std::uint32_t>& column, std::uint64_t example) {
@@ -159,4 +159,4 @@ void merge_example(Columns& into, const Columns& from, std::uint64_t i, float em
                                                       : join(a, b, ema_weight));
 }
 
-}  // namespace impart
+}  // namespace impart::importance

@@ -7,7 +7,7 @@
 
 #include "impart/importance/notions.h"
 
-namespace impart {
+namespace impart::importance {
 
 /// The importance table's state: one array per number, one element per example. Arrays that the
 /// chosen notions do not need stay empty.
@@ -76,4 +76,4 @@ void read_statistics(const Columns& columns, std::uint64_t first,
 /// first.
 void merge_example(Columns& into, const Columns& from, std::uint64_t i, float ema_weight);
 
-}  // namespace impart
+}  // namespace impart::importance

@@ -15,7 +15,7 @@
 #include "impart/importance/known_importance.h"
 #include "impart/importance/visits.h"
 
-namespace impart {
+namespace impart::importance {
 namespace {
 
 constexpr float kNone = std::numeric_limits<float>::quiet_NaN();
@@ -213,4 +213,4 @@ void write_history(const std::string& path, const ImportanceTable& table) {
   file.commit();
 }
 
-}  // namespace impart
+}  // namespace impart::importance

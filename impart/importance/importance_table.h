@@ -11,7 +11,7 @@
 #include "impart/importance/notions.h"
 #include "impart/importance/signals.h"
 
-namespace impart {
+namespace impart::importance {
 
 enum class WindowKind {
   kInterval,  ///< importance comes from the visits since the window was opened
@@ -101,4 +101,4 @@ void write_importance_csv(const std::string& path, const ImportanceTable& table)
 /// The full history as a two-dimensional .npy array, example × epoch.
 void write_history(const std::string& path, const ImportanceTable& table);
 
-}  // namespace impart
+}  // namespace impart::importance

@@ -5,7 +5,7 @@
 #include <limits>
 #include <vector>
 
-namespace impart {
+namespace impart::importance {
 namespace {
 
 /// The mean and the largest of the values that are not NaN; 0 if there are none.
@@ -52,4 +52,4 @@ void fill_unknown(std::span<float> importance) {
       importance.begin(), importance.end(), [](float value) { return std::isnan(value); }, mean);
 }
 
-}  // namespace impart
+}  // namespace impart::importance

@@ -3,7 +3,7 @@
 #include <cstdint>
 #include <span>
 
-namespace impart {
+namespace impart::importance {
 
 /// What importance becomes where the visits of a window do not say it. NaN stands for unknown.
 
@@ -16,4 +16,4 @@ void settle_importance(std::span<float> importance, std::span<const std::uint32_
 /// Examples that are still unknown get the mean of the others; 0 if all are.
 void fill_unknown(std::span<float> importance);
 
-}  // namespace impart
+}  // namespace impart::importance

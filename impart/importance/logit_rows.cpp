@@ -8,7 +8,7 @@
 
 #include "impart/core/vector_floats.h"
 
-namespace impart {
+namespace impart::importance {
 namespace {
 
 /// Sums over the classes that are not the true one, e = exp(logit - largest).
@@ -142,4 +142,4 @@ RowSignals signals_of_row(const float* logits, std::size_t classes, std::size_t 
   return row;
 }
 
-}  // namespace impart
+}  // namespace impart::importance

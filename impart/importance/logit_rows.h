@@ -2,7 +2,7 @@
 
 #include <cstddef>
 
-namespace impart {
+namespace impart::importance {
 
 /// What one row of logits says about its true class.
 struct RowSignals {
@@ -17,4 +17,4 @@ struct RowSignals {
 /// NaN and plus infinity among the logits give NaN or infinite signals.
 RowSignals signals_of_row(const float* logits, std::size_t classes, std::size_t target);
 
-}  // namespace impart
+}  // namespace impart::importance

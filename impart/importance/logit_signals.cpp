@@ -9,7 +9,7 @@
 #include "impart/importance/logit_rows.h"
 #include "impart/importance/visits.h"
 
-namespace impart {
+namespace impart::importance {
 namespace {
 
 /// The sums over an example's rows, and the number of rows that counted.
@@ -120,4 +120,4 @@ std::vector<float> signals_of_logits(const ForwardRows& batch, StateSet state) {
   return values;
 }
 
-}  // namespace impart
+}  // namespace impart::importance

@@ -8,7 +8,7 @@
 
 #include "impart/importance/notions.h"
 
-namespace impart {
+namespace impart::importance {
 
 /// A target that does not count, in blocks of tokens.
 inline constexpr std::int64_t kIgnoredTarget = -100;
@@ -34,4 +34,4 @@ std::vector<std::string_view> signals_for(StateSet needs);
 /// target is not a class.
 std::vector<float> signals_of_logits(const ForwardRows& batch, StateSet needs);
 
-}  // namespace impart
+}  // namespace impart::importance

@@ -3,7 +3,7 @@
 #include <cmath>
 #include <limits>
 
-namespace impart {
+namespace impart::importance {
 namespace {
 
 constexpr double kUnknown = std::numeric_limits<double>::quiet_NaN();
@@ -94,4 +94,4 @@ std::vector<NotionEntry> notions_named(const std::vector<std::string_view>& name
   return entries;
 }
 
-}  // namespace impart
+}  // namespace impart::importance

@@ -6,7 +6,7 @@
 
 #include "impart/core/named_table.h"
 
-namespace impart {
+namespace impart::importance {
 
 /// Which parts of its state the importance table keeps. A set: combine with |.
 enum class StateSet : std::uint32_t {
@@ -110,4 +110,4 @@ constexpr bool needs_visits(const NotionEntry& notion) {
 /// The rows of these names; ConfigError with a suggestion for one that is not there.
 std::vector<NotionEntry> notions_named(const std::vector<std::string_view>& names);
 
-}  // namespace impart
+}  // namespace impart::importance

@@ -3,7 +3,7 @@
 #include <cstddef>
 #include <span>
 
-namespace impart {
+namespace impart::importance {
 
 /// What one visit of each example of a batch yielded, all from the training forward pass. Element j
 /// of every span belongs to the j-th id of the batch. Spans of signals that no chosen notion needs
@@ -25,4 +25,4 @@ Signals subrange(const Signals& signals, std::size_t start, std::size_t count);
 /// A visit counts as correct from here on; with shares of right tokens, more right than wrong.
 inline constexpr float kCorrectFrom = 0.5f;
 
-}  // namespace impart
+}  // namespace impart::importance

@@ -13,7 +13,7 @@
 #include "impart/core/error.h"
 #include "impart/core/file.h"
 
-namespace impart {
+namespace impart::importance {
 namespace {
 
 using nlohmann::json;
@@ -215,4 +215,4 @@ ImportanceTable load_table(const std::string& path, std::span<const NotionEntry>
   }
 }
 
-}  // namespace impart
+}  // namespace impart::importance

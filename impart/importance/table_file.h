@@ -5,7 +5,7 @@
 
 #include "impart/importance/importance_table.h"
 
-namespace impart {
+namespace impart::importance {
 
 /// Saves a table with its whole state, every column with a checksum (docs/formats.md), complete or
 /// not at all. IoError if it cannot be written.
@@ -21,4 +21,4 @@ std::string table_bytes(const ImportanceTable& table);
 ImportanceTable table_from_bytes(std::span<const std::byte> bytes,
                                  std::span<const NotionEntry> notions = kNotions);
 
-}  // namespace impart
+}  // namespace impart::importance

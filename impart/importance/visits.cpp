@@ -4,7 +4,7 @@
 #include <cmath>
 #include <limits>
 
-namespace impart {
+namespace impart::importance {
 namespace {
 
 /// Running mean and, if it is kept, sum of squared differences (Welford). For the k-th visit,
@@ -167,4 +167,4 @@ void add_non_finite_visits(Columns& c, std::uint32_t epoch, std::span<const Exam
   note_correctness(c, ids, [](std::size_t) { return false; });
 }
 
-}  // namespace impart
+}  // namespace impart::importance

@@ -9,7 +9,7 @@
 #include "impart/importance/columns.h"
 #include "impart/importance/signals.h"
 
-namespace impart {
+namespace impart::importance {
 
 /// One signal: its name, where it stands in Signals, and which state is made from it.
 struct SignalRow {
@@ -54,4 +54,4 @@ void add_run_visits(Columns& columns, std::uint32_t epoch, std::span<const Examp
 void add_non_finite_visits(Columns& columns, std::uint32_t epoch, std::span<const ExampleId> ids,
                            bool in_window);
 
-}  // namespace impart
+}  // namespace impart::importance

@@ -3,7 +3,7 @@
 #include <torch/nn/module.h>
 #include <torch/types.h>
 
-namespace impart {
+namespace impart::models {
 
 /// A model that gives every example of a batch one number per class: an image or a text one class,
 /// a block of tokens one class, the next token, at every position.
@@ -19,4 +19,4 @@ class Classifier : public torch::nn::Module {
   virtual Output forward(torch::Tensor inputs) = 0;
 };
 
-}  // namespace impart
+}  // namespace impart::models

@@ -3,9 +3,9 @@
 #include <torch/torch.h>
 
 #include "impart/cuda/tokens.h"
-#include "impart/cuda/torch_stream.h"
+#include "impart/tensors/torch_stream.h"
 
-namespace impart {
+namespace impart::models {
 namespace {
 
 cuda::TokenRows rows_of(const torch::Tensor& logits, const torch::Tensor& targets) {
@@ -37,7 +37,7 @@ class TokenLosses : public torch::autograd::Function<TokenLosses> {
       call.entropy = call.margin + rows;
       call.error_norm = call.entropy + rows;
     }
-    cuda::measure_tokens(call, cuda::current_stream());
+    cuda::measure_tokens(call, tensors::current_stream());
     context->save_for_backward({logits, targets, log_sums});
     context->mark_non_differentiable({others});
     return {losses, others};
@@ -53,7 +53,7 @@ class TokenLosses : public torch::autograd::Function<TokenLosses> {
                                 .log_sum = saved[2].data_ptr<float>(),
                                 .scale = scale.data_ptr<float>(),
                                 .gradient = gradient.data_ptr()},
-                               cuda::current_stream());
+                               tensors::current_stream());
     return {gradient, torch::Tensor(), torch::Tensor()};
   }
 };
@@ -74,4 +74,4 @@ TokenMeasures device_token_losses(const torch::Tensor& logits, const torch::Tens
   return {results[0], others[0], others[1], others[2], others[3]};
 }
 
-}  // namespace impart
+}  // namespace impart::models

@@ -2,7 +2,7 @@
 
 #include <torch/types.h>
 
-namespace impart {
+namespace impart::models {
 
 /// Whether device_token_losses can be called with these logits: on a GPU, in a build with kernels.
 bool has_device_losses(const torch::Tensor& logits);
@@ -19,4 +19,4 @@ struct TokenMeasures {
 TokenMeasures device_token_losses(const torch::Tensor& logits, const torch::Tensor& targets,
                                   bool all);
 
-}  // namespace impart
+}  // namespace impart::models

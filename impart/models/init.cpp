@@ -16,7 +16,7 @@
 #include "impart/core/random.h"
 #include "impart/models/module_tree.h"
 
-namespace impart {
+namespace impart::models {
 namespace {
 
 using Fill = std::function<void(std::span<float> values, RandomStream& random)>;
@@ -118,4 +118,4 @@ void initialise_parameters(torch::nn::Module& model, std::uint64_t seed) {
   });
 }
 
-}  // namespace impart
+}  // namespace impart::models

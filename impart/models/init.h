@@ -7,7 +7,7 @@ namespace torch::nn {
 class Module;
 }
 
-namespace impart {
+namespace impart::models {
 
 /// What a parameter's elements are drawn from.
 struct InitialDraw {
@@ -37,4 +37,4 @@ class DrawsItself {
 /// one core; cores share the parameters. Error if a module has a parameter of another kind.
 void initialise_parameters(torch::nn::Module& model, std::uint64_t seed);
 
-}  // namespace impart
+}  // namespace impart::models

@@ -2,7 +2,7 @@
 
 #include <torch/torch.h>
 
-namespace impart {
+namespace impart::models {
 namespace {
 
 /// Cross entropy of rows of logits, [N, classes], with labels [N].
@@ -49,4 +49,4 @@ torch::Tensor mean_over_targets(const torch::Tensor& values, const torch::Tensor
   return (values * counted).sum(1) / counted.sum(1).clamp_min(1);
 }
 
-}  // namespace impart
+}  // namespace impart::models

@@ -6,7 +6,7 @@
 
 #include "impart/models/device_losses.h"
 
-namespace impart {
+namespace impart::models {
 
 /// A target that does not count: padding after the last token.
 inline constexpr std::int64_t kNoTarget = -100;
@@ -37,4 +37,4 @@ torch::Tensor smooth_losses(const torch::Tensor& losses, const torch::Tensor& lo
 /// block without any.
 torch::Tensor mean_over_targets(const torch::Tensor& values, const torch::Tensor& targets);
 
-}  // namespace impart
+}  // namespace impart::models

@@ -1,6 +1,6 @@
 #include "impart/models/module_tree.h"
 
-namespace impart {
+namespace impart::models {
 namespace {
 
 void visit_below(
@@ -34,4 +34,4 @@ std::vector<NamedTensor> state_of(torch::nn::Module& model) {
   return state;
 }
 
-}  // namespace impart
+}  // namespace impart::models

@@ -6,7 +6,7 @@
 
 #include <torch/nn/module.h>
 
-namespace impart {
+namespace impart::models {
 
 /// Calls `visit` with a module, whose name is "", and all modules below it, with their dotted
 /// names; a module before its children, and these in the order of their registration. It is the
@@ -23,4 +23,4 @@ struct NamedTensor {
 /// What PyTorch calls the state_dict: of each module its parameters, then its buffers.
 std::vector<NamedTensor> state_of(torch::nn::Module& model);
 
-}  // namespace impart
+}  // namespace impart::models

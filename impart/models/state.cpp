@@ -9,11 +9,11 @@
 #include <torch/torch.h>
 
 #include "impart/core/error.h"
+#include "impart/models/layers/worker_statistics.h"
 #include "impart/models/module_tree.h"
-#include "impart/models/tensor_bytes.h"
-#include "impart/models/worker_statistics.h"
+#include "impart/tensors/tensor_bytes.h"
 
-namespace impart {
+namespace impart::models {
 namespace {
 
 std::string describe(ElementType type, std::span<const std::uint64_t> shape) {
@@ -42,7 +42,7 @@ void check_match(const SafetensorsFile& file, std::span<const NamedTensor> state
       missing.push_back(name);
       continue;
     }
-    const std::string here = describe(element_type(tensor), shape_of(tensor));
+    const std::string here = describe(tensors::element_type(tensor), tensors::shape_of(tensor));
     const std::string there = describe(found->type, found->shape);
     if (here != there) different.push_back(fmt::format("{} is {}, not {}", name, there, here));
   }
@@ -64,7 +64,7 @@ void save_model(const std::string& path, torch::nn::Module& model, const TensorM
   std::vector<TensorView> views;
   for (const auto& [name, tensor] : state_of(model)) {
     copies.push_back(tensor.detach().cpu().contiguous());
-    views.push_back(view_of(name, copies.back()));
+    views.push_back(tensors::view_of(name, copies.back()));
   }
   TensorMetadata labelled = metadata;
   labelled.emplace("format", "pt");
@@ -76,8 +76,8 @@ void load_model(const std::string& path, torch::nn::Module& model) {
   const SafetensorsFile file(path);
   const std::vector<NamedTensor> state = state_of(model);
   check_match(file, state);
-  for (auto [name, tensor] : state) tensor.copy_(copy_of(*file.find(name)));
+  for (auto [name, tensor] : state) tensor.copy_(tensors::copy_of(*file.find(name)));
   restart_worker_statistics(model);
 }
 
-}  // namespace impart
+}  // namespace impart::models

@@ -8,7 +8,7 @@ namespace torch::nn {
 class Module;
 }
 
-namespace impart {
+namespace impart::models {
 
 /// Saves all parameters and buffers as safetensors, under PyTorch's names and in the order of its
 /// state_dict: `model.load_state_dict(safetensors.torch.load_file(path))` loads them. IoError.
@@ -21,4 +21,4 @@ void save_model(const std::string& path, torch::nn::Module& model,
 /// type; the model is then unchanged.
 void load_model(const std::string& path, torch::nn::Module& model);
 
-}  // namespace impart
+}  // namespace impart::models

@@ -4,7 +4,7 @@
 #include <cmath>
 #include <numeric>
 
-namespace impart {
+namespace impart::report {
 namespace {
 
 std::string words_of(std::string name) {
@@ -21,14 +21,14 @@ std::string unit_of(std::string_view metric) {
 struct Curve {
   std::string_view part;
   const char* name;
-  double EpochResult::*value;
+  double results::EpochResult::*value;
 };
 
 constexpr Curve kCurves[] = {
-    {"loss", "test loss", &EpochResult::test_loss},
-    {"perplexity", "test perplexity", &EpochResult::test_perplexity},
-    {"bits_per_byte", "test bits per byte", &EpochResult::test_bits_per_byte},
-    {"", "test accuracy (%)", &EpochResult::test_accuracy},
+    {"loss", "test loss", &results::EpochResult::test_loss},
+    {"perplexity", "test perplexity", &results::EpochResult::test_perplexity},
+    {"bits_per_byte", "test bits per byte", &results::EpochResult::test_bits_per_byte},
+    {"", "test accuracy (%)", &results::EpochResult::test_accuracy},
 };
 
 const Curve& curve_of(std::string_view metric) {
@@ -37,20 +37,21 @@ const Curve& curve_of(std::string_view metric) {
   });
 }
 
-std::optional<Description> describe_number(const ArmResults& arm, const std::string& name) {
+std::optional<statistics::Description> describe_number(const results::ArmResults& arm,
+                                                       const std::string& name) {
   std::vector<double> values;
-  for (const RunResult& run : arm.runs) {
+  for (const results::RunResult& run : arm.runs) {
     const auto value = run.number(name);
     if (!value || !std::isfinite(*value)) return std::nullopt;
     values.push_back(*value);
   }
   if (values.empty()) return std::nullopt;
-  return describe(values);
+  return statistics::describe(values);
 }
 
-ArmRuns runs_of(const ArmResults& arm, const std::string& metric) {
-  ArmRuns runs{.name = arm.name, .values = {}};
-  for (const RunResult& run : arm.runs) {
+statistics::ArmRuns runs_of(const results::ArmResults& arm, const std::string& metric) {
+  statistics::ArmRuns runs{.name = arm.name, .values = {}};
+  for (const results::RunResult& run : arm.runs) {
     runs.values.push_back(run.number(metric).value_or(std::nan("")));
     if (run.seed) runs.seeds.push_back(*run.seed);
   }
@@ -59,31 +60,31 @@ ArmRuns runs_of(const ArmResults& arm, const std::string& metric) {
 }
 
 void compare(GroupAnalysis& analysis, const std::string& metric) {
-  const ResultGroup& group = *analysis.group;
-  std::vector<ArmRuns> others;
+  const results::ResultGroup& group = *analysis.group;
+  std::vector<statistics::ArmRuns> others;
   for (std::size_t i = 0; i < group.arms.size(); ++i) {
     if (i != *group.baseline) others.push_back(runs_of(group.arms[i], metric));
   }
-  analysis.comparison = compare_arms(runs_of(group.arms[*group.baseline], metric), others,
-                                     {.better = better_of(metric)});
+  analysis.comparison = statistics::compare_arms(runs_of(group.arms[*group.baseline], metric),
+                                                 others, {.better = results::better_of(metric)});
   std::size_t next = 0;
   for (ArmAnalysis& arm : analysis.arms) {
     if (!arm.is_baseline) arm.comparison = &analysis.comparison->arms[next++];
   }
 }
 
-GroupAnalysis analyse_group(const ResultGroup& group, const std::string& metric) {
+GroupAnalysis analyse_group(const results::ResultGroup& group, const std::string& metric) {
   GroupAnalysis analysis{.group = &group};
   for (std::size_t i = 0; i < group.arms.size(); ++i) {
     ArmAnalysis arm{.arm = &group.arms[i]};
     arm.values = runs_of(group.arms[i], metric).values;
-    arm.metric = describe(arm.values);
-    arm.companion = describe_number(group.arms[i], companion_of(metric));
+    arm.metric = statistics::describe(arm.values);
+    arm.companion = describe_number(group.arms[i], results::companion_of(metric));
     arm.is_baseline = group.baseline == i;
     analysis.arms.push_back(std::move(arm));
     if (group.baseline != i) analysis.ranking.push_back(i);
   }
-  const bool higher = better_of(metric) == Better::kHigher;
+  const bool higher = results::better_of(metric) == statistics::Better::kHigher;
   std::stable_sort(analysis.ranking.begin(), analysis.ranking.end(),
                    [&](std::size_t a, std::size_t b) {
                      const double first = analysis.arms[a].metric.mean;
@@ -108,15 +109,15 @@ std::vector<const ArmAnalysis*> GroupAnalysis::leaders(std::size_t count) const 
   return chosen;
 }
 
-Analysis analyse(const Results& results) {
+Analysis analyse(const results::Results& results) {
   Analysis analysis{.results = &results,
-                    .better = better_of(results.metric),
+                    .better = results::better_of(results.metric),
                     .metric_name = words_of(results.metric),
                     .curve_name = curve_of(results.metric).name,
                     .unit = unit_of(results.metric)};
-  for (const ResultGroup& group : results.groups) {
+  for (const results::ResultGroup& group : results.groups) {
     analysis.groups.push_back(analyse_group(group, results.metric));
-    for (const ArmResults& arm : group.arms) analysis.runs += arm.runs.size();
+    for (const results::ArmResults& arm : group.arms) analysis.runs += arm.runs.size();
   }
   // Comparisons are pointed to: they are made when the groups no longer move.
   for (GroupAnalysis& group : analysis.groups) {
@@ -125,16 +126,16 @@ Analysis analyse(const Results& results) {
   return analysis;
 }
 
-double mean_number(const ArmResults& arm, std::string_view name) {
+double mean_number(const results::ArmResults& arm, std::string_view name) {
   std::vector<double> values;
-  for (const RunResult& run : arm.runs) {
+  for (const results::RunResult& run : arm.runs) {
     if (const auto value = run.number(name)) values.push_back(*value);
   }
-  return mean_of(values);
+  return statistics::mean_of(values);
 }
 
-double curve_value(const EpochResult& epoch, std::string_view metric) {
+double curve_value(const results::EpochResult& epoch, std::string_view metric) {
   return epoch.*curve_of(metric).value;
 }
 
-}  // namespace impart
+}  // namespace impart::report

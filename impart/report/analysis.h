@@ -4,29 +4,31 @@
 #include <string>
 #include <vector>
 
-#include "impart/study/comparison.h"
-#include "impart/study/describe.h"
-#include "impart/study/results.h"
+#include "impart/results/results.h"
+#include "impart/statistics/comparison.h"
+#include "impart/statistics/describe.h"
 
-namespace impart {
+namespace impart::report {
 
 // What the sections of a report share: results, and the statistics of them, computed once.
 
 /// One arm and what is known about it.
 struct ArmAnalysis {
-  const ArmResults* arm = nullptr;
+  const results::ArmResults* arm = nullptr;
   std::vector<double> values = {};  ///< of the metric, by run
-  Description metric = {};
-  std::optional<Description> companion = {};  ///< final where the metric is best, and vice versa
-  const ArmComparison* comparison = nullptr;  ///< to the baseline; null for the baseline itself
+  statistics::Description metric = {};
+  std::optional<statistics::Description> companion =
+      {};  ///< final where the metric is best, and vice versa
+  const statistics::ArmComparison* comparison =
+      nullptr;  ///< to the baseline; null for the baseline itself
   bool is_baseline = false;
 };
 
 struct GroupAnalysis {
-  const ResultGroup* group = nullptr;
-  std::optional<StudyComparison> comparison = {};  ///< absent without a baseline
-  std::vector<ArmAnalysis> arms = {};              ///< in the order of the group
-  std::vector<std::size_t> ranking = {};           ///< arms but the baseline, best mean first
+  const results::ResultGroup* group = nullptr;
+  std::optional<statistics::StudyComparison> comparison = {};  ///< absent without a baseline
+  std::vector<ArmAnalysis> arms = {};                          ///< in the order of the group
+  std::vector<std::size_t> ranking = {};  ///< arms but the baseline, best mean first
 
   const ArmAnalysis* baseline() const;
   /// The baseline, if there is one, then the best `count` others.
@@ -35,9 +37,9 @@ struct GroupAnalysis {
 
 /// Points into the results it was made of, which must outlive it.
 struct Analysis {
-  const Results* results = nullptr;
+  const results::Results* results = nullptr;
   std::vector<GroupAnalysis> groups = {};
-  Better better = Better::kHigher;
+  statistics::Better better = statistics::Better::kHigher;
   std::string metric_name;  ///< "best accuracy"
   std::string curve_name;   ///< "test accuracy"
   std::string unit;         ///< of the metric: "%", "s", ""
@@ -46,13 +48,13 @@ struct Analysis {
 
 /// Describes all arms and compares them with the baselines of their groups. Arms of one group are
 /// one family for Holm's correction.
-Analysis analyse(const Results& results);
+Analysis analyse(const results::Results& results);
 
 /// The mean of a number of the summaries; NaN if no run has it.
-double mean_number(const ArmResults& arm, std::string_view name);
+double mean_number(const results::ArmResults& arm, std::string_view name);
 
 /// The value that the metric is the best or last of, at the end of an epoch: test loss, perplexity
 /// or bits per byte for these, test accuracy for all others.
-double curve_value(const EpochResult& epoch, std::string_view metric);
+double curve_value(const results::EpochResult& epoch, std::string_view metric);
 
-}  // namespace impart
+}  // namespace impart::report

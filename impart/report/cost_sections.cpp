@@ -8,10 +8,10 @@
 #include "impart/report/numbers.h"
 #include "impart/report/plot.h"
 #include "impart/report/sections.h"
-#include "impart/study/result_groups.h"
-#include "impart/train/ledger_file.h"
+#include "impart/results/result_groups.h"
+#include "impart/run/ledger_file.h"
 
-namespace impart {
+namespace impart::report {
 namespace {
 
 /// Ledgers of more bytes than that are read of one run per arm only.
@@ -36,25 +36,26 @@ Target target_of(const Analysis& analysis, const GroupAnalysis& group) {
   if (analysis.results->target) return {*analysis.results->target, false};
   const ArmAnalysis& reference =
       group.baseline() != nullptr ? *group.baseline() : group.arms[group.ranking.front()];
-  const double share = analysis.better == Better::kHigher ? 0.99 : 1.01;
+  const double share = analysis.better == statistics::Better::kHigher ? 0.99 : 1.01;
   return {std::floor(reference.metric.mean * share * 10) / 10, true};
 }
 
 Cell times_cell(const ArmAnalysis& arm, const Analysis& analysis, double target,
-                double EpochResult::*position, Cell (*cell)(double)) {
+                double results::EpochResult::*position, Cell (*cell)(double)) {
   std::vector<std::optional<double>> times;
-  for (const RunResult& run : arm.arm->runs) {
+  for (const results::RunResult& run : arm.arm->runs) {
     std::vector<double> positions;
     std::vector<double> values;
-    for (const EpochResult& epoch : run.epochs) {
+    for (const results::EpochResult& epoch : run.epochs) {
       if (!std::isfinite(epoch.*position)) return missing_cell();
-      const double shift = position == &EpochResult::epoch ? 1 : 0;  // after so many epochs
+      const double shift =
+          position == &results::EpochResult::epoch ? 1 : 0;  // after so many epochs
       positions.push_back(epoch.*position + shift);
       values.push_back(curve_value(epoch, analysis.results->metric));
     }
-    times.push_back(first_reached(positions, values, target, analysis.better));
+    times.push_back(statistics::first_reached(positions, values, target, analysis.better));
   }
-  const TargetTimes summary = summarise_times(times);
+  const statistics::TargetTimes summary = statistics::summarise_times(times);
   return summary.median ? cell(*summary.median) : missing_cell();
 }
 
@@ -70,19 +71,21 @@ Table target_table(const Analysis& analysis, const GroupAnalysis& group, const T
                    {"time", true, "median over all runs"}};
   for (const ArmAnalysis* arm : group.leaders(group.arms.size())) {
     std::size_t reached = 0;
-    for (const RunResult& run : arm->arm->runs) {
-      reached += std::any_of(run.epochs.begin(), run.epochs.end(), [&](const EpochResult& epoch) {
-        const double value = curve_value(epoch, analysis.results->metric);
-        return analysis.better == Better::kHigher ? value >= target.value : value <= target.value;
-      });
+    for (const results::RunResult& run : arm->arm->runs) {
+      reached +=
+          std::any_of(run.epochs.begin(), run.epochs.end(), [&](const results::EpochResult& epoch) {
+            const double value = curve_value(epoch, analysis.results->metric);
+            return analysis.better == statistics::Better::kHigher ? value >= target.value
+                                                                  : value <= target.value;
+          });
     }
     table.rows.push_back(
         {text_cell(arm->arm->name),
          {.text = fmt::format("{} of {}", reached, arm->arm->runs.size()),
           .value = static_cast<double>(reached)},
-         times_cell(*arm, analysis, target.value, &EpochResult::epoch, count_cell),
-         times_cell(*arm, analysis, target.value, &EpochResult::step, count_cell),
-         times_cell(*arm, analysis, target.value, &EpochResult::seconds, seconds_cell)});
+         times_cell(*arm, analysis, target.value, &results::EpochResult::epoch, count_cell),
+         times_cell(*arm, analysis, target.value, &results::EpochResult::step, count_cell),
+         times_cell(*arm, analysis, target.value, &results::EpochResult::seconds, seconds_cell)});
   }
   table.collapsed = table.rows.size() > 40;
   return table;
@@ -90,10 +93,10 @@ Table target_table(const Analysis& analysis, const GroupAnalysis& group, const T
 
 // ---- overheads ----
 
-double repartitions_of(const ArmResults& arm) {
+double repartitions_of(const results::ArmResults& arm) {
   double count = 0;
-  for (const RunResult& run : arm.runs) {
-    for (const EpochResult& epoch : run.epochs) count += epoch.repartitioned;
+  for (const results::RunResult& run : arm.runs) {
+    for (const results::EpochResult& epoch : run.epochs) count += epoch.repartitioned;
   }
   return count / static_cast<double>(arm.runs.size());
 }
@@ -112,7 +115,7 @@ Table overhead_table(const Analysis& analysis, const GroupAnalysis& group) {
                    {"evaluation", true, "per run"},
                    {"run", true, "all of it"}};
   for (const ArmAnalysis* arm : group.leaders(group.arms.size())) {
-    const ArmResults& results = *arm->arm;
+    const results::ArmResults& results = *arm->arm;
     const auto seconds = [&](const char* name) { return mean_number(results, name); };
     const double tracking = seconds("seconds_tracking");
     const double total = seconds("seconds_total");
@@ -158,20 +161,20 @@ Table io_table(const Analysis& analysis, const GroupAnalysis& group) {
 
 struct Phase {
   const char* name;
-  double PhaseSeconds::*seconds;
+  double store::PhaseSeconds::*seconds;
 };
 constexpr Phase kPhases[] = {
-    {"forward", &PhaseSeconds::forward},
-    {"backward", &PhaseSeconds::backward},
-    {"weight exchange", &PhaseSeconds::weight_exchange},
-    {"weight update", &PhaseSeconds::weight_update},
-    {"data wait", &PhaseSeconds::data_wait},
-    {"exchange", &PhaseSeconds::exchange},
-    {"importance pass", &PhaseSeconds::importance_pass},
-    {"partition", &PhaseSeconds::partition},
-    {"tracking", &PhaseSeconds::tracking},
-    {"evaluation", &PhaseSeconds::evaluation},
-    {"checkpoint", &PhaseSeconds::checkpoint},
+    {"forward", &store::PhaseSeconds::forward},
+    {"backward", &store::PhaseSeconds::backward},
+    {"weight exchange", &store::PhaseSeconds::weight_exchange},
+    {"weight update", &store::PhaseSeconds::weight_update},
+    {"data wait", &store::PhaseSeconds::data_wait},
+    {"exchange", &store::PhaseSeconds::exchange},
+    {"importance pass", &store::PhaseSeconds::importance_pass},
+    {"partition", &store::PhaseSeconds::partition},
+    {"tracking", &store::PhaseSeconds::tracking},
+    {"evaluation", &store::PhaseSeconds::evaluation},
+    {"checkpoint", &store::PhaseSeconds::checkpoint},
 };
 
 /// Where the time of an arm went: seconds per run, mean over runs and processes.
@@ -182,15 +185,15 @@ struct Breakdown {
   std::string trouble = {};
 };
 
-std::string ledger_path(const RunResult& run) {
+std::string ledger_path(const results::RunResult& run) {
   return run.folder + "/ledger.jsonl";
 }
 
-void add_ledger(const RunResult& run, Breakdown& breakdown) {
+void add_ledger(const results::RunResult& run, Breakdown& breakdown) {
   if (!std::filesystem::exists(ledger_path(run))) return;
-  for (const LedgerEpoch& epoch : read_ledger(ledger_path(run))) {
+  for (const run::LedgerEpoch& epoch : run::read_ledger(ledger_path(run))) {
     const auto processes = static_cast<double>(epoch.processes.size());
-    for (const ProcessCost& process : epoch.processes) {
+    for (const run::ProcessCost& process : epoch.processes) {
       for (std::size_t i = 0; i < std::size(kPhases); ++i) {
         breakdown.seconds[i] += process.seconds.*kPhases[i].seconds / processes;
       }
@@ -202,14 +205,14 @@ void add_ledger(const RunResult& run, Breakdown& breakdown) {
 std::vector<Breakdown> read_breakdowns(const std::vector<const ArmAnalysis*>& arms) {
   std::uintmax_t bytes = 0;
   for (const ArmAnalysis* arm : arms) {
-    for (const RunResult& run : arm->arm->runs) {
+    for (const results::RunResult& run : arm->arm->runs) {
       std::error_code missing;
       const auto size = std::filesystem::file_size(ledger_path(run), missing);
       if (!missing) bytes += size;
     }
   }
   std::vector<Breakdown> breakdowns(arms.size());
-  for_each_in_parallel(arms.size(), [&](std::size_t i) {
+  results::for_each_in_parallel(arms.size(), [&](std::size_t i) {
     breakdowns[i].arm = arms[i];
     const auto& runs = arms[i]->arm->runs;
     const std::size_t count = bytes > kMostLedgerBytes ? 1 : runs.size();
@@ -315,4 +318,4 @@ std::vector<Block> count_io(const Analysis& analysis, const SectionSpec& spec) {
   return blocks;
 }
 
-}  // namespace impart
+}  // namespace impart::report

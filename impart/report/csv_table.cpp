@@ -6,7 +6,7 @@
 #include "impart/report/escape.h"
 #include "impart/report/render.h"
 
-namespace impart {
+namespace impart::report {
 namespace {
 
 /// As many digits as read back to the same number; empty for what is not known.
@@ -18,7 +18,7 @@ std::string optional_field(const std::optional<double>& value) {
   return value ? number_field(*value) : "";
 }
 
-void add_description(const Description& values, std::vector<std::string>& fields) {
+void add_description(const statistics::Description& values, std::vector<std::string>& fields) {
   for (const double value : {values.mean, values.std, values.min, values.lower_quartile,
                              values.median, values.upper_quartile, values.max}) {
     fields.push_back(number_field(value));
@@ -29,13 +29,13 @@ std::string_view claim_name(const ArmAnalysis& arm) {
   if (arm.is_baseline) return "baseline";
   if (arm.comparison == nullptr) return "";
   switch (arm.comparison->claim) {
-    case Claim::kBetter:
+    case statistics::Claim::kBetter:
       return "better";
-    case Claim::kWorse:
+    case statistics::Claim::kWorse:
       return "worse";
-    case Claim::kUnclear:
+    case statistics::Claim::kUnclear:
       return "unclear";
-    case Claim::kNone:
+    case statistics::Claim::kNone:
       break;
   }
   return "untested";
@@ -46,13 +46,13 @@ void add_comparison(const ArmAnalysis& arm, std::vector<std::string>& fields) {
     fields.insert(fields.end(), 8, "");
     return;
   }
-  const ArmComparison& compared = *arm.comparison;
+  const statistics::ArmComparison& compared = *arm.comparison;
   fields.push_back(number_field(compared.difference));
   fields.push_back(compared.interval ? number_field(compared.interval->low) : "");
   fields.push_back(compared.interval ? number_field(compared.interval->high) : "");
   fields.push_back(optional_field(compared.p));
   fields.push_back(optional_field(compared.adjusted_p));
-  fields.push_back(for_csv(name_of(compared.test)));
+  fields.push_back(for_csv(statistics::name_of(compared.test)));
   fields.push_back(fmt::format("{}", compared.n));
   fields.push_back(optional_field(compared.detectable));
 }
@@ -65,7 +65,7 @@ constexpr const char* kCosts[] = {"best_epoch",       "epochs",
                                   "bytes_disk",       "bytes_network",
                                   "messages",         "peak_stored_examples"};
 
-std::string settings_text(const Settings& settings) {
+std::string settings_text(const results::Settings& settings) {
   std::string text;
   for (const auto& [key, value] : settings) text += (text.empty() ? "" : " ") + key + "=" + value;
   return text;
@@ -98,4 +98,4 @@ std::string render_csv(const Analysis& analysis) {
   return text;
 }
 
-}  // namespace impart
+}  // namespace impart::report

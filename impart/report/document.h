@@ -6,7 +6,7 @@
 #include <variant>
 #include <vector>
 
-namespace impart {
+namespace impart::report {
 
 // A report before it has a format. Sections are built once and rendered as HTML, Markdown and
 // LaTeX. All text here is plain: every renderer escapes it for its own format.
@@ -80,4 +80,4 @@ struct Document {
   std::vector<Section> sections = {};
 };
 
-}  // namespace impart
+}  // namespace impart::report

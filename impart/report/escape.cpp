@@ -8,7 +8,7 @@
 
 #include <fmt/format.h>
 
-namespace impart {
+namespace impart::report {
 namespace {
 
 constexpr std::string_view kReplacement = "\xef\xbf\xbd";
@@ -227,4 +227,4 @@ std::string shortened(std::string_view text, std::size_t most) {
   return std::string(text.substr(0, bytes)) + "…";
 }
 
-}  // namespace impart
+}  // namespace impart::report

@@ -3,7 +3,7 @@
 #include <string>
 #include <string_view>
 
-namespace impart {
+namespace impart::report {
 
 // Names, settings and reasons come from outside. Nothing of them goes into a file or onto a
 // terminal but through one of these. All of them make invalid UTF-8 and control characters
@@ -38,4 +38,4 @@ std::string shortened(std::string_view text, std::size_t most);
 /// Characters of valid UTF-8 text: what a table in a terminal aligns by.
 std::size_t length_of(std::string_view text);
 
-}  // namespace impart
+}  // namespace impart::report

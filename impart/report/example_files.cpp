@@ -12,7 +12,7 @@
 #include "impart/core/npy.h"
 #include "impart/importance/notions.h"
 
-namespace impart {
+namespace impart::report {
 namespace {
 
 namespace fs = std::filesystem;
@@ -30,7 +30,7 @@ std::vector<std::string> recorded_notions(const std::string& run_folder) {
   std::string header(file.text().substr(0, file.text().find('\n')));
   std::erase(header, '\r');
   std::vector<std::string> found;
-  for (const NotionEntry& notion : kNotions) {
+  for (const importance::NotionEntry& notion : importance::kNotions) {
     const std::string wrapped = fmt::format(",{},", notion.name);
     if (("," + header + ",").find(wrapped) != std::string::npos) found.emplace_back(notion.name);
   }
@@ -87,4 +87,4 @@ std::map<std::uint32_t, std::string> saved_partitions(const std::string& run_fol
   return found;
 }
 
-}  // namespace impart
+}  // namespace impart::report

@@ -8,7 +8,7 @@
 
 #include "impart/report/analysis.h"
 
-namespace impart {
+namespace impart::report {
 
 // What a run wrote about single examples: importance.csv, history.npy, partitions/.
 
@@ -31,4 +31,4 @@ std::map<std::uint32_t, std::string> saved_partitions(const std::string& run_fol
 /// Every k-th of `count` examples so that at most `most` remain: the same for every report.
 std::vector<std::size_t> evenly_spaced(std::size_t count, std::size_t most);
 
-}  // namespace impart
+}  // namespace impart::report

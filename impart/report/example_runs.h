@@ -10,7 +10,7 @@
 #include "impart/report/escape.h"
 #include "impart/report/sections.h"
 
-namespace impart {
+namespace impart::report {
 
 // Sections that show single examples of single runs.
 
@@ -20,7 +20,7 @@ inline constexpr std::size_t kMostPictures = 3;  ///< of one kind and group: a r
 struct Example {
   const GroupAnalysis* group;
   const ArmAnalysis* arm;
-  const RunResult* run;
+  const results::RunResult* run;
 
   std::string name() const {
     return run->seed ? fmt::format("{}, seed {}", arm->arm->name, *run->seed) : arm->arm->name;
@@ -48,4 +48,4 @@ inline std::string file_name(const char* start, const Analysis& analysis, const 
   return start + name_end(analysis, *example.group) + "-" + slug_of(example.arm->arm->name);
 }
 
-}  // namespace impart
+}  // namespace impart::report

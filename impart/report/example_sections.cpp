@@ -4,19 +4,19 @@
 
 #include <fmt/format.h>
 
+#include "impart/config/config.h"
 #include "impart/core/error.h"
-#include "impart/partition/partition.h"
+#include "impart/placement/partition.h"
 #include "impart/report/escape.h"
 #include "impart/report/example_files.h"
 #include "impart/report/example_runs.h"
 #include "impart/report/numbers.h"
 #include "impart/report/plot.h"
 #include "impart/report/sections.h"
-#include "impart/study/run_results.h"
-#include "impart/study/spearman.h"
-#include "impart/train/config.h"
+#include "impart/results/run_results.h"
+#include "impart/statistics/spearman.h"
 
-namespace impart {
+namespace impart::report {
 namespace {
 
 constexpr std::size_t kMostPoints = 5000;
@@ -68,7 +68,7 @@ Figure data_map(const Analysis& analysis, const Example& example, const NotionCo
 // ---- parts of the workers ----
 
 /// For each worker the share of its examples in each tenth of the ranking, easiest first.
-std::vector<std::vector<double>> shares_by_tenth(const Partition& partition,
+std::vector<std::vector<double>> shares_by_tenth(const placement::Partition& partition,
                                                  const std::vector<double>& importance) {
   if (partition.examples() != importance.size()) {
     throw DataError(fmt::format("a partition of {} examples, but importance of {}",
@@ -118,13 +118,13 @@ std::string worker_lines(const char* block, std::size_t workers) {
 
 std::optional<Figure> worker_histograms(const Analysis& analysis, const Example& example) {
   const auto saved = saved_partitions(example.run->folder);
-  const Settings config = flatten_config(example.run->config);
-  const std::string notion(setting(config, "importance.notion"));
-  const bool by_importance = setting(config, "partition.heuristic") != "random" ||
-                             setting(config, "exchange.strategy") != kNoExchange;
+  const results::Settings config = results::flatten_config(example.run->config);
+  const std::string notion(results::setting(config, "importance.notion"));
+  const bool by_importance = results::setting(config, "partition.heuristic") != "random" ||
+                             results::setting(config, "exchange.strategy") != config::kNoExchange;
   const auto first_by_importance =
       std::find_if(example.run->epochs.begin(), example.run->epochs.end(),
-                   [](const EpochResult& epoch) { return epoch.repartitioned; });
+                   [](const results::EpochResult& epoch) { return epoch.repartitioned; });
   if (saved.size() < 2 || notion.empty() || !by_importance ||
       first_by_importance == example.run->epochs.end()) {
     return std::nullopt;
@@ -135,8 +135,8 @@ std::optional<Figure> worker_histograms(const Analysis& analysis, const Example&
   if (before == saved.begin()) return std::nullopt;
   --before;
   const auto& importance = columns.begin()->second;
-  const auto shares_before = shares_by_tenth(read_partition(before->second), importance);
-  const auto shares_after = shares_by_tenth(read_partition(after->second), importance);
+  const auto shares_before = shares_by_tenth(placement::read_partition(before->second), importance);
+  const auto shares_after = shares_by_tenth(placement::read_partition(after->second), importance);
   const std::size_t workers = shares_after.size();
   double largest = 0;
   for (const auto* shares : {&shares_before, &shares_after}) {
@@ -169,7 +169,7 @@ std::optional<Figure> worker_histograms(const Analysis& analysis, const Example&
 // ---- rank correlation ----
 
 Cell correlation_cell(const std::vector<double>& a, const std::vector<double>& b) {
-  const auto correlation = rank_correlation(Scores(a), Scores(b));
+  const auto correlation = statistics::rank_correlation(Scores(a), Scores(b));
   if (!correlation) return missing_cell();
   return {.text = fmt::format("{:.2f}", correlation->rho),
           .value = correlation->rho,
@@ -202,8 +202,9 @@ std::vector<std::vector<double>> stability_of(const std::vector<std::vector<doub
   std::vector<std::vector<double>> rows;
   const std::size_t stride = (history.size() + 99) / 100;
   for (std::size_t epoch = 0; epoch + 1 < history.size(); epoch += stride) {
-    const auto last = rank_correlation(Scores(history[epoch]), Scores(history.back()));
-    const auto next = rank_correlation(Scores(history[epoch]), Scores(history[epoch + 1]));
+    const auto last = statistics::rank_correlation(Scores(history[epoch]), Scores(history.back()));
+    const auto next =
+        statistics::rank_correlation(Scores(history[epoch]), Scores(history[epoch + 1]));
     rows.push_back({static_cast<double>(epoch + 1), last ? last->rho : std::nan(""),
                     next ? next->rho : std::nan("")});
   }
@@ -285,4 +286,4 @@ std::vector<Block> correlate_notions(const Analysis& analysis, const SectionSpec
   return blocks;
 }
 
-}  // namespace impart
+}  // namespace impart::report

@@ -9,12 +9,12 @@
 #include "impart/report/plot.h"
 #include "impart/report/sections.h"
 
-namespace impart {
+namespace impart::report {
 namespace {
 
 /// Beyond so many points a line on a screen looks the same.
 constexpr std::size_t kMostEpochs = 200;
-constexpr std::size_t kCurves = 4;
+constexpr std::size_t kCurvesShown = 4;
 constexpr std::size_t kLongestName = 34;  ///< of an arm, in a picture
 
 std::string colour_of(const ArmAnalysis& arm, std::size_t& next) {
@@ -99,22 +99,23 @@ Figure box_plot(const Analysis& analysis, const GroupAnalysis& group, const Sect
 }
 
 /// Mean and standard deviation over the runs that reached an epoch.
-std::vector<std::vector<double>> curve_of(const ArmResults& arm, const std::string& metric) {
+std::vector<std::vector<double>> curve_of(const results::ArmResults& arm,
+                                          const std::string& metric) {
   std::size_t epochs = 0;
-  for (const RunResult& run : arm.runs) epochs = std::max(epochs, run.epochs.size());
+  for (const results::RunResult& run : arm.runs) epochs = std::max(epochs, run.epochs.size());
   const std::size_t stride = (epochs + kMostEpochs - 1) / kMostEpochs;
   std::vector<std::vector<double>> rows;
   for (std::size_t i = 0; i < epochs; ++i) {
     if (i % stride != 0 && i + 1 != epochs) continue;
     std::vector<double> values;
-    for (const RunResult& run : arm.runs) {
+    for (const results::RunResult& run : arm.runs) {
       if (i >= run.epochs.size()) continue;
       const double value = curve_value(run.epochs[i], metric);
       if (std::isfinite(value)) values.push_back(value);
     }
     if (values.empty()) continue;
-    const double mean = mean_of(values);
-    const double spread = values.size() > 1 ? std_of(values) : 0;
+    const double mean = statistics::mean_of(values);
+    const double spread = values.size() > 1 ? statistics::std_of(values) : 0;
     rows.push_back({static_cast<double>(i + 1), mean, mean - spread, mean + spread});
   }
   return rows;
@@ -146,7 +147,7 @@ std::optional<Figure> learning_curves(const Analysis& analysis, const GroupAnaly
   std::string bands;
   std::string lines;
   std::size_t colour = 0;
-  for (const ArmAnalysis* arm : group.leaders(kCurves)) {
+  for (const ArmAnalysis* arm : group.leaders(kCurvesShown)) {
     auto curve = curve_of(*arm->arm, analysis.results->metric);
     if (curve.size() < 2) continue;
     const std::string name = fmt::format("curve{}", curves.size());
@@ -203,4 +204,4 @@ std::vector<Block> draw_learning_curves(const Analysis& analysis, const SectionS
   return blocks;
 }
 
-}  // namespace impart
+}  // namespace impart::report

@@ -19,7 +19,7 @@
 
 extern char** environ;
 
-namespace impart {
+namespace impart::report {
 namespace {
 
 namespace fs = std::filesystem;
@@ -121,4 +121,4 @@ std::string draw_figures(std::span<Figure*> figures) {
   return all ? "" : "Some figures are missing: gnuplot did not draw them.";
 }
 
-}  // namespace impart
+}  // namespace impart::report

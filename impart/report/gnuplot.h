@@ -5,7 +5,7 @@
 
 #include "impart/report/document.h"
 
-namespace impart {
+namespace impart::report {
 
 /// Draws all figures with one gnuplot process and gives each its `svg`: themed (it takes the colour
 /// of the text around it), without ids, ready to stand in HTML.
@@ -21,4 +21,4 @@ std::string theme_svg(const std::string& drawn, const std::string& description);
 /// A themed picture as a file of its own: with colours for light and for dark surroundings.
 std::string standalone_svg(const std::string& svg);
 
-}  // namespace impart
+}  // namespace impart::report

@@ -6,7 +6,7 @@
 #include "impart/report/page_style.h"
 #include "impart/report/render.h"
 
-namespace impart {
+namespace impart::report {
 namespace {
 
 constexpr std::size_t kLongFrom = 24;  ///< tables of more rows scroll inside the page
@@ -143,4 +143,4 @@ std::string render_html(const Document& document) {
   return html;
 }
 
-}  // namespace impart
+}  // namespace impart::report

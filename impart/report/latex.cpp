@@ -3,7 +3,7 @@
 #include "impart/report/escape.h"
 #include "impart/report/render.h"
 
-namespace impart {
+namespace impart::report {
 namespace {
 
 constexpr std::size_t kLongFrom = 45;  ///< rows that do not fit a page
@@ -53,4 +53,4 @@ std::string render_latex(const Document& document) {
   return text;
 }
 
-}  // namespace impart
+}  // namespace impart::report

@@ -3,7 +3,7 @@
 #include "impart/report/escape.h"
 #include "impart/report/render.h"
 
-namespace impart {
+namespace impart::report {
 namespace {
 
 std::string table_body(const Table& table) {
@@ -80,4 +80,4 @@ std::string render_markdown(const Document& document) {
   return text;
 }
 
-}  // namespace impart
+}  // namespace impart::report

@@ -5,7 +5,7 @@
 
 #include <fmt/format.h>
 
-namespace impart {
+namespace impart::report {
 
 std::string number_text(double value) {
   if (!std::isfinite(value)) return "–";
@@ -17,7 +17,7 @@ std::string difference_text(double value) {
   return (value < 0 ? "−" : "+") + number_text(std::abs(value));
 }
 
-std::string spread_text(const Description& values) {
+std::string spread_text(const statistics::Description& values) {
   if (values.n < 2) return number_text(values.mean);
   return fmt::format("{} ± {}", number_text(values.mean), number_text(values.std));
 }
@@ -78,7 +78,7 @@ Cell count_cell(double value) {
 Cell number_cell(double value) {
   return cell_of(number_text(value), value);
 }
-Cell spread_cell(const Description& values) {
+Cell spread_cell(const statistics::Description& values) {
   return cell_of(spread_text(values), values.mean);
 }
 Cell seconds_cell(double value) {
@@ -88,4 +88,4 @@ Cell bytes_cell(double value) {
   return cell_of(bytes_text(value), value);
 }
 
-}  // namespace impart
+}  // namespace impart::report

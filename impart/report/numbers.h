@@ -4,9 +4,9 @@
 #include <string>
 
 #include "impart/report/document.h"
-#include "impart/study/describe.h"
+#include "impart/statistics/describe.h"
 
-namespace impart {
+namespace impart::report {
 
 // Numbers as a reader wants them, and cells that sort by their value.
 
@@ -15,7 +15,7 @@ std::string number_text(double value);
 /// The same with a sign: "+0.084", "−0.274".
 std::string difference_text(double value);
 /// "82.983 ± 0.327"; without the spread for a single run.
-std::string spread_text(const Description& values);
+std::string spread_text(const statistics::Description& values);
 /// "0.043", "< 0.0001".
 std::string p_text(double p);
 /// "721.6 s", "2.6 ms", "1 h 12 min".
@@ -28,10 +28,10 @@ std::string count_text(double count);
 Cell text_cell(std::string text);
 Cell count_cell(double value);
 Cell number_cell(double value);
-Cell spread_cell(const Description& values);
+Cell spread_cell(const statistics::Description& values);
 Cell seconds_cell(double value);
 Cell bytes_cell(double value);
 /// "–", which sorts last.
 Cell missing_cell();
 
-}  // namespace impart
+}  // namespace impart::report

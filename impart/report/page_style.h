@@ -2,7 +2,7 @@
 
 #include <string_view>
 
-namespace impart {
+namespace impart::report {
 
 // The fixed parts of report.html.
 
@@ -107,4 +107,4 @@ for (const table of document.querySelectorAll("table")) {
 /// SHA-256 of kSortScript for the content security policy: the only script that may run.
 inline constexpr std::string_view kSortScriptHash = "PXGGJCSuFfTk+hS3H+Uh+JOEEt1haTaD85PCNX+vRRE=";
 
-}  // namespace impart
+}  // namespace impart::report

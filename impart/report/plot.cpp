@@ -7,7 +7,7 @@
 
 #include "impart/report/escape.h"
 
-namespace impart {
+namespace impart::report {
 
 std::string_view series_colour(std::size_t i) {
   static constexpr std::string_view kColours[] = {"#3b7dd8", "#e07b39", "#2a9d78", "#c2527f",
@@ -55,4 +55,4 @@ std::string axis_labels(std::string_view x, std::string_view y) {
   return fmt::format("set xlabel {}\nset ylabel {}\n", for_gnuplot(x), for_gnuplot(y));
 }
 
-}  // namespace impart
+}  // namespace impart::report

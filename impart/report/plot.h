@@ -5,7 +5,7 @@
 #include <utility>
 #include <vector>
 
-namespace impart {
+namespace impart::report {
 
 // Pieces of gnuplot scripts. Colours are mid-tones that show on white and on black; what is drawn
 // in "black" takes the colour of the text around the picture.
@@ -30,4 +30,4 @@ std::string tic_label(std::string_view name, double position, std::size_t most);
 /// "set xlabel …; set ylabel …".
 std::string axis_labels(std::string_view x, std::string_view y);
 
-}  // namespace impart
+}  // namespace impart::report

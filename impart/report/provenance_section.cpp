@@ -9,7 +9,7 @@
 #include "impart/report/numbers.h"
 #include "impart/report/sections.h"
 
-namespace impart {
+namespace impart::report {
 namespace {
 
 /// A path as one word of a shell command.
@@ -38,7 +38,7 @@ Table settings_table(const GroupAnalysis& group, const std::string& start) {
   for (const ArmAnalysis& arm : group.arms) {
     table.rows.push_back({text_cell(arm.arm->name)});
     for (const std::string& key : keys) {
-      table.rows.back().push_back(text_cell(std::string(setting(arm.arm->settings, key))));
+      table.rows.back().push_back(text_cell(std::string(results::setting(arm.arm->settings, key))));
     }
   }
   return table;
@@ -51,7 +51,7 @@ Table runs_table(const GroupAnalysis& group, const Analysis& analysis, const std
   table.columns = {
       {"setting", false}, {"seed"}, {analysis.metric_name}, {"config", false}, {"command", false}};
   for (const ArmAnalysis& arm : group.arms) {
-    for (const RunResult& run : arm.arm->runs) {
+    for (const results::RunResult& run : arm.arm->runs) {
       table.rows.push_back(
           {text_cell(arm.arm->name),
            run.seed ? text_cell(fmt::format("{}", *run.seed)) : missing_cell(),
@@ -75,7 +75,7 @@ std::vector<Block> list_skipped_runs(const Analysis& analysis, const SectionSpec
                   skipped.size() == 1 ? "1 run" : fmt::format("{} runs", skipped.size())),
               .columns = {{"run", false}, {"reason", false}},
               .in_latex = false};
-  for (const SkippedRun& run : skipped) {
+  for (const results::SkippedRun& run : skipped) {
     table.rows.push_back({text_cell(run.folder), text_cell(run.reason)});
   }
   table.collapsed = table.rows.size() > 20;
@@ -87,7 +87,7 @@ std::vector<Block> list_provenance(const Analysis& analysis, const SectionSpec&)
   for (const GroupAnalysis& group : analysis.groups) {
     const std::string start = caption_start(analysis, group);
     const ArmAnalysis& first = group.baseline() != nullptr ? *group.baseline() : group.arms.front();
-    const RunResult& run = first.arm->runs.front();
+    const results::RunResult& run = first.arm->runs.front();
     if (!run.config.empty()) {
       blocks.emplace_back(Verbatim{
           fmt::format("{}complete configuration of {}; the others differ in the keys below, in "
@@ -106,4 +106,4 @@ std::vector<Block> list_provenance(const Analysis& analysis, const SectionSpec&)
   return blocks;
 }
 
-}  // namespace impart
+}  // namespace impart::report

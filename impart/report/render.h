@@ -5,7 +5,7 @@
 #include "impart/report/analysis.h"
 #include "impart/report/document.h"
 
-namespace impart {
+namespace impart::report {
 
 /// One self-contained page: styles, pictures and the few lines of script that sort tables are in
 /// it, and a content security policy forbids it to load or run anything else. Readable without
@@ -21,4 +21,4 @@ std::string render_latex(const Document& document);
 /// One row per arm with everything that is known about it as plain numbers: for other programs.
 std::string render_csv(const Analysis& analysis);
 
-}  // namespace impart
+}  // namespace impart::report

@@ -10,7 +10,7 @@
 #include "impart/report/gnuplot.h"
 #include "impart/report/render.h"
 
-namespace impart {
+namespace impart::report {
 namespace {
 
 namespace fs = std::filesystem;
@@ -113,4 +113,4 @@ void write_report(const Analysis& analysis, const Document& document, const Repo
   write_file(spec.folder + "/report.html", render_html(document));
 }
 
-}  // namespace impart
+}  // namespace impart::report

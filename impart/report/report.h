@@ -7,7 +7,7 @@
 #include "impart/report/document.h"
 #include "impart/report/sections.h"
 
-namespace impart {
+namespace impart::report {
 
 struct ReportSpec {
   std::string folder;  ///< where it goes; made if it is not there
@@ -23,4 +23,4 @@ Document make_report(const Analysis& analysis, const ReportSpec& spec);
 /// complete or not at all, over those of an earlier report. IoError.
 void write_report(const Analysis& analysis, const Document& document, const ReportSpec& spec);
 
-}  // namespace impart
+}  // namespace impart::report

@@ -6,23 +6,23 @@
 #include "impart/report/numbers.h"
 #include "impart/report/sections.h"
 
-namespace impart {
+namespace impart::report {
 namespace {
 
-Cell::Tone tone_of(Claim claim) {
-  if (claim == Claim::kBetter) return Cell::Tone::kBetter;
-  return claim == Claim::kWorse ? Cell::Tone::kWorse : Cell::Tone::kPlain;
+Cell::Tone tone_of(statistics::Claim claim) {
+  if (claim == statistics::Claim::kBetter) return Cell::Tone::kBetter;
+  return claim == statistics::Claim::kWorse ? Cell::Tone::kWorse : Cell::Tone::kPlain;
 }
 
-std::string claim_text(Claim claim) {
+std::string claim_text(statistics::Claim claim) {
   switch (claim) {
-    case Claim::kBetter:
+    case statistics::Claim::kBetter:
       return "better";
-    case Claim::kWorse:
+    case statistics::Claim::kWorse:
       return "worse";
-    case Claim::kUnclear:
+    case statistics::Claim::kUnclear:
       return "no difference seen";
-    case Claim::kNone:
+    case statistics::Claim::kNone:
       break;
   }
   return "not tested";
@@ -40,7 +40,7 @@ void add_comparison(const ArmAnalysis& arm, std::vector<Cell>& row) {
     row.push_back(missing_cell());
     return;
   }
-  const ArmComparison& compared = *arm.comparison;
+  const statistics::ArmComparison& compared = *arm.comparison;
   row.push_back({.text = difference_text(compared.difference),
                  .value = compared.difference,
                  .tone = tone_of(compared.claim)});
@@ -52,7 +52,7 @@ void add_comparison(const ArmAnalysis& arm, std::vector<Cell>& row) {
   row.push_back(optional_p(compared.p));
   row.push_back(optional_p(compared.adjusted_p));
   row.push_back({.text = claim_text(compared.claim), .tone = tone_of(compared.claim)});
-  row.push_back(text_cell(std::string(name_of(compared.test))));
+  row.push_back(text_cell(std::string(statistics::name_of(compared.test))));
 }
 
 std::vector<Cell> row_of(const ArmAnalysis& arm, bool compared) {
@@ -73,7 +73,7 @@ std::vector<Cell> row_of(const ArmAnalysis& arm, bool compared) {
 
 Table results_table(const Analysis& analysis, const GroupAnalysis& group) {
   const std::string unit = analysis.unit.empty() ? "" : fmt::format(" ({})", analysis.unit);
-  std::string companion = companion_of(analysis.results->metric);
+  std::string companion = results::companion_of(analysis.results->metric);
   std::replace(companion.begin(), companion.end(), '_', ' ');
   Table table{.caption = fmt::format("{}{}{}, mean ± standard deviation over runs",
                                      caption_start(analysis, group), analysis.metric_name, unit)};
@@ -104,7 +104,7 @@ std::vector<std::string> values_of(const std::vector<const ArmAnalysis*>& arms,
                                    std::string_view key) {
   std::vector<std::string> values;
   for (const ArmAnalysis* arm : arms) {
-    const std::string value(setting(arm->arm->settings, key));
+    const std::string value(results::setting(arm->arm->settings, key));
     if (std::find(values.begin(), values.end(), value) == values.end()) values.push_back(value);
   }
   std::stable_sort(values.begin(), values.end(), [](const std::string& a, const std::string& b) {
@@ -135,8 +135,8 @@ std::vector<std::pair<std::string, std::vector<const ArmAnalysis*>>> families_of
     const GroupAnalysis& group) {
   std::vector<std::pair<std::string, std::vector<const ArmAnalysis*>>> families;
   for (const ArmAnalysis& arm : group.arms) {
-    if (arm.is_baseline || setting(arm.arm->settings, kWarmup).empty() ||
-        setting(arm.arm->settings, kInterval).empty()) {
+    if (arm.is_baseline || results::setting(arm.arm->settings, kWarmup).empty() ||
+        results::setting(arm.arm->settings, kInterval).empty()) {
       continue;
     }
     const std::string name = other_settings(arm);
@@ -154,13 +154,14 @@ Cell crossed_cell(const ArmAnalysis& arm, const Analysis& analysis, double large
   Cell cell = spread_cell(arm.metric);
   if (arm.comparison == nullptr) return cell;
   cell.tone = tone_of(arm.comparison->claim);
-  if (arm.comparison->claim == Claim::kBetter || arm.comparison->claim == Claim::kWorse) {
+  if (arm.comparison->claim == statistics::Claim::kBetter ||
+      arm.comparison->claim == statistics::Claim::kWorse) {
     cell.text += " **";
   } else if (arm.comparison->p && *arm.comparison->p < 0.05) {
     cell.text += " *";
   }
-  const double gain =
-      analysis.better == Better::kHigher ? arm.comparison->difference : -arm.comparison->difference;
+  const double gain = analysis.better == statistics::Better::kHigher ? arm.comparison->difference
+                                                                     : -arm.comparison->difference;
   if (largest > 0) cell.shade = gain / largest;
   return cell;
 }
@@ -186,8 +187,8 @@ Table crossed_table(const Analysis& analysis, const GroupAnalysis& group, const 
     table.rows.push_back({{.text = "W = " + warmup, .value = std::atof(warmup.c_str())}});
     for (const std::string& interval : intervals) {
       const auto arm = std::find_if(arms.begin(), arms.end(), [&](const ArmAnalysis* one) {
-        return setting(one->arm->settings, kWarmup) == warmup &&
-               setting(one->arm->settings, kInterval) == interval;
+        return results::setting(one->arm->settings, kWarmup) == warmup &&
+               results::setting(one->arm->settings, kInterval) == interval;
       });
       table.rows.back().push_back(arm == arms.end() ? missing_cell()
                                                     : crossed_cell(**arm, analysis, largest));
@@ -225,19 +226,19 @@ std::vector<Block> cross_warmup_and_interval(const Analysis& analysis, const Sec
 }
 
 std::vector<Block> list_search(const Analysis& analysis, const SectionSpec&) {
-  const std::vector<ArmResults>& arms = analysis.results->search;
+  const std::vector<results::ArmResults>& arms = analysis.results->search;
   if (arms.empty()) return {};
   Table table{.caption = "Runs that served to choose", .in_latex = false};
   table.columns = {{"setting", false}, {"epochs"}, {"n"}, {analysis.metric_name}};
-  for (const ArmResults& arm : arms) {
+  for (const results::ArmResults& arm : arms) {
     std::map<double, std::vector<double>> by_epochs;
-    for (const RunResult& run : arm.runs) {
+    for (const results::RunResult& run : arm.runs) {
       by_epochs[run.number("epochs").value_or(0)].push_back(*run.number(analysis.results->metric));
     }
     for (const auto& [epochs, values] : by_epochs) {
       table.rows.push_back({text_cell(arm.name), count_cell(epochs),
                             count_cell(static_cast<double>(values.size())),
-                            spread_cell(describe(values))});
+                            spread_cell(statistics::describe(values))});
     }
   }
   return {Paragraph{"The winner was chosen on these runs, so their results flatter it and nothing "
@@ -245,4 +246,4 @@ std::vector<Block> list_search(const Analysis& analysis, const SectionSpec&) {
           std::move(table)};
 }
 
-}  // namespace impart
+}  // namespace impart::report

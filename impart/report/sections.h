@@ -7,7 +7,7 @@
 #include "impart/report/analysis.h"
 #include "impart/report/document.h"
 
-namespace impart {
+namespace impart::report {
 
 struct SectionSpec {
   std::size_t top = 8;  ///< arms besides the baseline in pictures that cannot show all
@@ -48,4 +48,4 @@ std::string caption_start(const Analysis& analysis, const GroupAnalysis& group);
 /// "-cifar10-resnet18" for names of files; "" if there is only one group.
 std::string name_end(const Analysis& analysis, const GroupAnalysis& group);
 
-}  // namespace impart
+}  // namespace impart::report

@@ -13,7 +13,7 @@
 #include "impart/report/escape.h"
 #include "impart/report/gnuplot.h"
 
-namespace impart {
+namespace impart::report {
 namespace {
 
 void replace_all(std::string& text, std::string_view from, std::string_view to) {
@@ -154,4 +154,4 @@ std::string standalone_svg(const std::string& svg) {
   return "<?xml version=\"1.0\" encoding=\"utf-8\"?>\n" + file;
 }
 
-}  // namespace impart
+}  // namespace impart::report

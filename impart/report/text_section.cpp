@@ -7,9 +7,9 @@
 #include "impart/report/example_runs.h"
 #include "impart/report/numbers.h"
 #include "impart/report/sections.h"
-#include "impart/train/text_file.h"
+#include "impart/run/text_file.h"
 
-namespace impart {
+namespace impart::report {
 namespace {
 
 constexpr std::size_t kMostRows = 10;      ///< of each end
@@ -31,12 +31,12 @@ std::string excerpt(const std::string& text) {
   return line;
 }
 
-std::string place_of(const TextRecord& text) {
+std::string place_of(const run::TextRecord& text) {
   if (text.file.empty()) return "made";
   return fmt::format("{}:{}", std::filesystem::path(text.file).filename().string(), text.offset);
 }
 
-std::string hardest_tokens(const TextRecord& text) {
+std::string hardest_tokens(const run::TextRecord& text) {
   auto tokens = text.tokens;
   const std::size_t count = std::min(kMostTokens, tokens.size());
   std::partial_sort(tokens.begin(), tokens.begin() + static_cast<std::ptrdiff_t>(count),
@@ -53,17 +53,17 @@ Cell whole_cell(std::uint64_t number) {
   return {.text = fmt::to_string(number), .value = static_cast<double>(number)};
 }
 
-Table text_table(const std::vector<TextRecord>& texts, const std::string& notion, bool hardest,
+Table text_table(const std::vector<run::TextRecord>& texts, const std::string& notion, bool hardest,
                  const std::string& caption) {
   Table table{.caption = caption, .in_latex = false};
   table.columns = {{"rank"}, {"id"}, {notion}, {"where", false}};
   const auto any = [&](auto has) { return std::any_of(texts.begin(), texts.end(), has); };
-  const bool labels = any([](const TextRecord& text) { return !text.label.empty(); });
-  const bool tokens = any([](const TextRecord& text) { return !text.tokens.empty(); });
+  const bool labels = any([](const run::TextRecord& text) { return !text.label.empty(); });
+  const bool tokens = any([](const run::TextRecord& text) { return !text.tokens.empty(); });
   if (labels) table.columns.push_back({"label", false});
   table.columns.push_back({"text", false});
   if (tokens) table.columns.push_back({"hardest tokens", false, "with their losses in nats"});
-  for (const TextRecord& text : texts) {
+  for (const run::TextRecord& text : texts) {
     if (text.notion != notion || text.hardest != hardest) continue;
     if (table.rows.size() == kMostRows) break;
     table.rows.push_back({whole_cell(text.rank), whole_cell(text.id), number_cell(text.importance),
@@ -75,9 +75,9 @@ Table text_table(const std::vector<TextRecord>& texts, const std::string& notion
   return table;
 }
 
-std::vector<std::string> notions_in(const std::vector<TextRecord>& texts) {
+std::vector<std::string> notions_in(const std::vector<run::TextRecord>& texts) {
   std::vector<std::string> notions;
-  for (const TextRecord& text : texts) {
+  for (const run::TextRecord& text : texts) {
     if (std::find(notions.begin(), notions.end(), text.notion) == notions.end()) {
       notions.push_back(text.notion);
     }
@@ -94,7 +94,7 @@ std::vector<Block> show_texts(const Analysis& analysis, const SectionSpec&) {
     const std::string path = example.run->folder + "/texts.jsonl";
     if (done == example.group || !std::filesystem::exists(path)) return false;
     done = example.group;  // one run per group
-    const auto texts = read_texts(path);
+    const auto texts = run::read_texts(path);
     for (const std::string& notion : notions_in(texts)) {
       for (const bool hardest : {true, false}) {
         Table table = text_table(
@@ -110,4 +110,4 @@ std::vector<Block> show_texts(const Analysis& analysis, const SectionSpec&) {
   return blocks;
 }
 
-}  // namespace impart
+}  // namespace impart::report

@@ -2,9 +2,9 @@
 
 #include "impart/report/escape.h"
 #include "impart/report/sections.h"
-#include "impart/study/verdict.h"
+#include "impart/statistics/verdict.h"
 
-namespace impart {
+namespace impart::report {
 namespace {
 
 /// Claims over all groups, corrected and not.
@@ -20,12 +20,12 @@ Tally count_claims(const Analysis& analysis) {
   for (const GroupAnalysis& group : analysis.groups) {
     if (!group.comparison) continue;
     ++tally.groups;
-    for (const ArmComparison& arm : group.comparison->arms) {
+    for (const statistics::ArmComparison& arm : group.comparison->arms) {
       ++tally.settings;
-      tally.better += arm.claim == Claim::kBetter;
-      tally.worse += arm.claim == Claim::kWorse;
+      tally.better += arm.claim == statistics::Claim::kBetter;
+      tally.worse += arm.claim == statistics::Claim::kWorse;
       if (!arm.p || *arm.p >= group.comparison->spec.alpha) continue;
-      const bool gain = (arm.difference > 0) == (analysis.better == Better::kHigher);
+      const bool gain = (arm.difference > 0) == (analysis.better == statistics::Better::kHigher);
       ++(gain ? tally.better_uncorrected : tally.worse_uncorrected);
     }
   }
@@ -48,7 +48,7 @@ std::string headline_of(const Tally& tally) {
 std::vector<std::string> sentences_about(const Analysis& analysis, const GroupAnalysis& group) {
   if (group.comparison) {
     const std::string unit = analysis.unit == "%" ? "points" : analysis.unit;
-    return write_verdict(*group.comparison, {.unit = unit});
+    return statistics::write_verdict(*group.comparison, {.unit = unit});
   }
   return {
       "Nothing can be claimed: there is no baseline to compare with. Name one with "
@@ -83,4 +83,4 @@ std::string name_end(const Analysis& analysis, const GroupAnalysis& group) {
   return analysis.groups.size() == 1 ? "" : "-" + slug_of(group.group->name);
 }
 
-}  // namespace impart
+}  // namespace impart::report

@@ -15,7 +15,7 @@
 #include "impart/store/shelf.h"
 #include "impart/store/shelf_journal.h"
 
-namespace impart {
+namespace impart::store {
 namespace {
 
 /// A journal is written anew when it has this many records, and this many times those it needs.
@@ -43,7 +43,7 @@ PositionedFile locked(PositionedFile file) {
 
 class DirectoryShelf final : public Shelf {
  public:
-  DirectoryShelf(const DirectoryShelfSpec& spec, const PayloadSource& source)
+  DirectoryShelf(const DirectoryShelfSpec& spec, const data::PayloadSource& source)
       : payloads_(locked({path_in(made_folder(spec.folder), kPayloadsName),
                           PositionedFile::Mode::kOpenOrCreate})),
         journal_({path_in(spec.folder, kJournalName), spec.data_id, source.examples()},
@@ -150,7 +150,7 @@ class DirectoryShelf final : public Shelf {
   }
 
   /// In the order of the file, so that checking reads it once from the front.
-  void believe_or_check(const PayloadSource& source) {
+  void believe_or_check(const data::PayloadSource& source) {
     std::vector<std::pair<ExampleId, Entry>> found(entries_.begin(), entries_.end());
     std::sort(found.begin(), found.end(), [](const auto& a, const auto& b) {
       return a.second.extent.offset < b.second.extent.offset;
@@ -212,11 +212,11 @@ class DirectoryShelf final : public Shelf {
 }  // namespace
 
 std::unique_ptr<Shelf> open_directory_shelf(const DirectoryShelfSpec& spec,
-                                            const PayloadSource& source) {
+                                            const data::PayloadSource& source) {
   return std::make_unique<DirectoryShelf>(spec, source);
 }
 
-void remove_directory_shelf(const DirectoryShelfSpec& spec, const PayloadSource& source) {
+void remove_directory_shelf(const DirectoryShelfSpec& spec, const data::PayloadSource& source) {
   const std::string payloads = path_in(spec.folder, kPayloadsName);
   const PositionedFile in_use = locked({payloads, PositionedFile::Mode::kOpenOrCreate});
   const std::string journal = path_in(spec.folder, kJournalName);
@@ -228,4 +228,4 @@ void remove_directory_shelf(const DirectoryShelfSpec& spec, const PayloadSource&
   std::filesystem::remove(spec.folder, ignored);
 }
 
-}  // namespace impart
+}  // namespace impart::store

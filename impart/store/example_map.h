@@ -8,7 +8,7 @@
 
 #include "impart/core/ids.h"
 
-namespace impart {
+namespace impart::store {
 
 /// What belongs to some of the examples: a hash table in one array, so that looking up costs one
 /// miss of the cache, and ids in ascending order less than that. Eight neighbouring ids lie side by
@@ -93,4 +93,4 @@ class ExampleMap {
   std::uint64_t size_ = 0;
 };
 
-}  // namespace impart
+}  // namespace impart::store

@@ -2,7 +2,7 @@
 
 #include <iterator>
 
-namespace impart {
+namespace impart::store {
 
 Extent ExtentAllocator::allocate(std::uint64_t size) {
   if (size == 0) return {};
@@ -69,4 +69,4 @@ void ExtentAllocator::remove_free(std::map<std::uint64_t, std::uint64_t>::iterat
   free_.erase(at);
 }
 
-}  // namespace impart
+}  // namespace impart::store

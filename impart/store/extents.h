@@ -5,7 +5,7 @@
 #include <set>
 #include <utility>
 
-namespace impart {
+namespace impart::store {
 
 /// A stretch of bytes of a file.
 struct Extent {
@@ -38,4 +38,4 @@ class ExtentAllocator {
   std::uint64_t end_ = 0;
 };
 
-}  // namespace impart
+}  // namespace impart::store

@@ -4,11 +4,11 @@
 
 #include "impart/core/error.h"
 
-namespace impart {
+namespace impart::store {
 
-std::vector<Flow> cut_into_flows(const MovePlan& plan) {
-  const std::span<const Move> moves = plan.moves;
-  const auto key = [](const Move& move) {
+std::vector<Flow> cut_into_flows(const placement::MovePlan& plan) {
+  const std::span<const placement::Move> moves = plan.moves;
+  const auto key = [](const placement::Move& move) {
     return std::tuple(index(move.from), index(move.to), index(move.example));
   };
   std::vector<Flow> flows;
@@ -28,8 +28,8 @@ std::vector<Flow> cut_into_flows(const MovePlan& plan) {
 
 std::uint64_t bytes_of(const Flow& flow, const PayloadSizes& sizes) {
   std::uint64_t bytes = flow.moves.size() * kFrameBytes;
-  for (const Move& move : flow.moves) bytes += sizes(move.example);
+  for (const placement::Move& move : flow.moves) bytes += sizes(move.example);
   return bytes;
 }
 
-}  // namespace impart
+}  // namespace impart::store

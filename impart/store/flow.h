@@ -6,9 +6,9 @@
 #include <vector>
 
 #include "impart/core/ids.h"
-#include "impart/partition/move_plan.h"
+#include "impart/placement/move_plan.h"
 
-namespace impart {
+namespace impart::store {
 
 /// What goes from one worker to another in one exchange: a run of a move plan. On the wire it is
 /// the frames of its examples in the plan's order,
@@ -23,7 +23,7 @@ namespace impart {
 struct Flow {
   WorkerId from;
   WorkerId to;
-  std::span<const Move> moves;
+  std::span<const placement::Move> moves;
 };
 
 /// How a flow is cut.
@@ -43,7 +43,7 @@ using PayloadSizes = std::function<std::uint64_t(ExampleId)>;
 
 /// The flows of a plan, in its order. They point into the plan. Error if the plan is not sorted as
 /// MovePlan says. Linear.
-std::vector<Flow> cut_into_flows(const MovePlan& plan);
+std::vector<Flow> cut_into_flows(const placement::MovePlan& plan);
 
 /// Bytes of all frames.
 std::uint64_t bytes_of(const Flow& flow, const PayloadSizes& sizes);
@@ -53,4 +53,4 @@ constexpr std::uint64_t divide_up(std::uint64_t a, std::uint64_t b) {
   return (a + b - 1) / b;
 }
 
-}  // namespace impart
+}  // namespace impart::store

@@ -7,7 +7,7 @@
 
 #include "impart/core/error.h"
 
-namespace impart {
+namespace impart::store {
 
 FlowSender::FlowSender(const FlowSetup& setup, std::vector<Flow> flows)
     : setup_(setup), flows_(std::move(flows)) {}
@@ -114,4 +114,4 @@ std::vector<std::uint64_t> FlowReceiver::acknowledge() {
   return acknowledgements;
 }
 
-}  // namespace impart
+}  // namespace impart::store

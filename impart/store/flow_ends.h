@@ -12,7 +12,7 @@
 #include "impart/store/frames.h"
 #include "impart/store/held_parts.h"
 
-namespace impart {
+namespace impart::store {
 
 /// Buffers of one piece each, used again from exchange to exchange: fresh memory costs a page fault
 /// for every 4 KiB.
@@ -109,4 +109,4 @@ class FlowReceiver {
   std::uint64_t unsynced_ = 0;         ///< bytes taken since the last sync
 };
 
-}  // namespace impart
+}  // namespace impart::store

@@ -8,7 +8,7 @@
 #include "impart/core/error.h"
 #include "impart/store/payload_hash.h"
 
-namespace impart {
+namespace impart::store {
 
 FrameWriter::FrameWriter(Shelf& shelf, const Flow& flow, const PayloadSizes& sizes)
     : shelf_(shelf), flow_(flow), sizes_(sizes) {}
@@ -77,4 +77,4 @@ void FrameReader::hand_on(std::span<const std::byte> frame, const Sink& sink) {
   sink(id, payload, hash);
 }
 
-}  // namespace impart
+}  // namespace impart::store

@@ -9,7 +9,7 @@
 #include "impart/store/flow.h"
 #include "impart/store/shelf.h"
 
-namespace impart {
+namespace impart::store {
 
 /// Turns the examples of a flow into its pieces. A payload that fits into a piece goes there
 /// straight from the shelf.
@@ -59,4 +59,4 @@ class FrameReader {
   std::vector<std::byte> split_;  ///< the beginning of a frame that spans pieces
 };
 
-}  // namespace impart
+}  // namespace impart::store

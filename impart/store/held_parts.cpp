@@ -7,9 +7,9 @@
 
 #include "impart/core/error.h"
 
-namespace impart {
+namespace impart::store {
 
-HeldParts::HeldParts(HostedWorkers hosted, std::vector<std::unique_ptr<Shelf>> shelves,
+HeldParts::HeldParts(placement::HostedWorkers hosted, std::vector<std::unique_ptr<Shelf>> shelves,
                      std::uint64_t examples, StoreObserver observer)
     : hosted_(hosted), parts_(hosted.count), where_(examples), observer_(std::move(observer)) {
   for (std::uint32_t i = 0; i < hosted.count; ++i) {
@@ -97,4 +97,4 @@ void HeldParts::close() noexcept {
   }
 }
 
-}  // namespace impart
+}  // namespace impart::store

@@ -9,11 +9,11 @@
 #include <vector>
 
 #include "impart/core/ids.h"
-#include "impart/partition/hosted_workers.h"
+#include "impart/placement/hosted_workers.h"
 #include "impart/store/ledger.h"
 #include "impart/store/shelf.h"
 
-namespace impart {
+namespace impart::store {
 
 /// Told of every stage of an exchange, by the thread that moves: "piece sent", "piece received",
 /// "record written", "batch stored", "batch acknowledged", "forgotten", "flow acknowledged",
@@ -25,10 +25,10 @@ using StoreObserver = std::function<void(std::string_view event)>;
 class HeldParts {
  public:
   /// Takes one shelf per hosted worker.
-  HeldParts(HostedWorkers hosted, std::vector<std::unique_ptr<Shelf>> shelves,
+  HeldParts(placement::HostedWorkers hosted, std::vector<std::unique_ptr<Shelf>> shelves,
             std::uint64_t examples, StoreObserver observer);
 
-  const HostedWorkers& hosted() const { return hosted_; }
+  const placement::HostedWorkers& hosted() const { return hosted_; }
   Shelf& shelf(WorkerId worker) { return *part(worker).shelf; }
   StorageCost& cost(WorkerId worker) { return part(worker).cost; }
   void tell(std::string_view event) const {
@@ -67,10 +67,10 @@ class HeldParts {
     return where_[index(id)].load(std::memory_order_acquire);
   }
 
-  HostedWorkers hosted_;
+  placement::HostedWorkers hosted_;
   std::vector<Part> parts_;
   std::vector<std::atomic<std::uint32_t>> where_;  ///< of an example: a worker that holds it
   StoreObserver observer_;
 };
 
-}  // namespace impart
+}  // namespace impart::store

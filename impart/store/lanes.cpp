@@ -5,9 +5,9 @@
 #include <tuple>
 #include <utility>
 
-#include "impart/partition/hosted_workers.h"
+#include "impart/placement/hosted_workers.h"
 
-namespace impart {
+namespace impart::store {
 namespace {
 
 constexpr std::uint32_t kPieces = 1, kAcknowledgements = 2;  ///< tags
@@ -16,7 +16,7 @@ constexpr std::uint32_t kPieces = 1, kAcknowledgements = 2;  ///< tags
 struct Piece {
   PiecePool::Buffer buffer;
   std::size_t bytes = 0;
-  std::unique_ptr<PendingOperation> operation;
+  std::unique_ptr<comm::PendingOperation> operation;
 
   std::span<std::byte> span() const { return {buffer.get(), bytes}; }
 };
@@ -51,7 +51,7 @@ std::span<std::byte> bytes_of_number(std::uint64_t& number) {
 
 class OutgoingLane final : public Lane {
  public:
-  OutgoingLane(const FlowSetup& setup, std::uint32_t window, Communicator& communicator,
+  OutgoingLane(const FlowSetup& setup, std::uint32_t window, comm::Communicator& communicator,
                std::uint32_t to, std::vector<Flow> flows)
       : parts_(setup.parts),
         communicator_(communicator),
@@ -86,17 +86,17 @@ class OutgoingLane final : public Lane {
   }
 
   HeldParts& parts_;
-  Communicator& communicator_;
+  comm::Communicator& communicator_;
   std::uint32_t to_;
   PieceQueue pieces_;
   FlowSender flows_;
   std::uint64_t stored_ = 0;  ///< what answer_ receives
-  std::unique_ptr<PendingOperation> answer_;
+  std::unique_ptr<comm::PendingOperation> answer_;
 };
 
 class IncomingLane final : public Lane {
  public:
-  IncomingLane(const FlowSetup& setup, std::uint32_t window, Communicator& communicator,
+  IncomingLane(const FlowSetup& setup, std::uint32_t window, comm::Communicator& communicator,
                std::uint32_t from, std::vector<Flow> flows)
       : parts_(setup.parts),
         communicator_(communicator),
@@ -126,7 +126,7 @@ class IncomingLane final : public Lane {
  private:
   struct Answer {
     std::uint64_t stored;
-    std::unique_ptr<PendingOperation> operation;
+    std::unique_ptr<comm::PendingOperation> operation;
   };
 
   void ask_for_pieces() {
@@ -137,7 +137,7 @@ class IncomingLane final : public Lane {
   }
 
   HeldParts& parts_;
-  Communicator& communicator_;
+  comm::Communicator& communicator_;
   std::uint32_t from_;
   std::uint32_t window_;
   PieceQueue pieces_;
@@ -182,11 +182,11 @@ class LocalLane final : public Lane {
 
 /// Within a lane the flows go by distance, too. Both ends sort alike.
 std::map<std::pair<std::uint32_t, std::uint32_t>, std::vector<Flow>> sort_into_lanes(
-    const MovePlan& plan, std::uint32_t workers, std::uint32_t processes) {
+    const placement::MovePlan& plan, std::uint32_t workers, std::uint32_t processes) {
   std::map<std::pair<std::uint32_t, std::uint32_t>, std::vector<Flow>> lanes;
   for (const Flow& flow : cut_into_flows(plan)) {
-    const std::uint32_t from = hosting_process(flow.from, workers, processes);
-    const std::uint32_t to = hosting_process(flow.to, workers, processes);
+    const std::uint32_t from = placement::hosting_process(flow.from, workers, processes);
+    const std::uint32_t to = placement::hosting_process(flow.to, workers, processes);
     lanes[{from, to}].push_back(flow);
   }
   const auto key = [workers](const Flow& flow) {
@@ -215,8 +215,8 @@ bool advance_some(std::deque<std::unique_ptr<Lane>>& lanes) {
 
 }  // namespace
 
-LaneRun::LaneRun(const MovePlan& plan, const FlowSetup& setup, const LaneSpec& spec,
-                 Communicator& communicator) {
+LaneRun::LaneRun(const placement::MovePlan& plan, const FlowSetup& setup, const LaneSpec& spec,
+                 comm::Communicator& communicator) {
   const std::uint32_t processes = communicator.size(), mine = communicator.rank();
   auto lanes = sort_into_lanes(plan, spec.workers, processes);
   for (std::uint32_t distance = 0; distance < processes; ++distance) {
@@ -245,4 +245,4 @@ bool LaneRun::advance() {
   return within && incoming && outgoing;
 }
 
-}  // namespace impart
+}  // namespace impart::store

@@ -7,10 +7,10 @@
 #include <vector>
 
 #include "impart/comm/communicator.h"
-#include "impart/partition/move_plan.h"
+#include "impart/placement/move_plan.h"
 #include "impart/store/flow_ends.h"
 
-namespace impart {
+namespace impart::store {
 
 /// The flows between two processes, one after the other, in one direction.
 class Lane {
@@ -38,8 +38,8 @@ class LaneRun {
   static constexpr std::size_t kLanesAtOnce = 8;
 
   /// All must outlive it.
-  LaneRun(const MovePlan& plan, const FlowSetup& setup, const LaneSpec& spec,
-          Communicator& communicator);
+  LaneRun(const placement::MovePlan& plan, const FlowSetup& setup, const LaneSpec& spec,
+          comm::Communicator& communicator);
 
   /// As Lane::advance().
   bool advance();
@@ -49,4 +49,4 @@ class LaneRun {
   Lanes within_, outgoing_, incoming_;
 };
 
-}  // namespace impart
+}  // namespace impart::store

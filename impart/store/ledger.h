@@ -2,7 +2,7 @@
 
 #include <cstdint>
 
-namespace impart {
+namespace impart::store {
 
 /// What the storage of one worker cost over some time, usually an epoch. Bytes are payload bytes
 /// plus what the store adds to them.
@@ -46,4 +46,4 @@ struct PhaseSeconds {
   }
 };
 
-}  // namespace impart
+}  // namespace impart::store

@@ -9,7 +9,7 @@
 #include "impart/store/example_map.h"
 #include "impart/store/shelf.h"
 
-namespace impart {
+namespace impart::store {
 namespace {
 
 /// Memory of forgotten examples that is kept for the next ones.
@@ -96,4 +96,4 @@ std::unique_ptr<Shelf> make_memory_shelf() {
   return std::make_unique<MemoryShelf>();
 }
 
-}  // namespace impart
+}  // namespace impart::store

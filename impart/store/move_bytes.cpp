@@ -7,10 +7,10 @@
 #include "impart/core/error.h"
 #include "impart/store/shelf_journal.h"
 
-namespace impart {
+namespace impart::store {
 
-std::vector<StorageCost> predict_move_costs(const MovePlan& plan, const PayloadSizes& sizes,
-                                            const MoveBytesSpec& spec) {
+std::vector<StorageCost> predict_move_costs(const placement::MovePlan& plan,
+                                            const PayloadSizes& sizes, const MoveBytesSpec& spec) {
   std::vector<StorageCost> costs(spec.workers);
   for (const Flow& flow : cut_into_flows(plan)) {
     if (std::max(index(flow.from), index(flow.to)) >= spec.workers) {
@@ -44,4 +44,4 @@ std::vector<StorageCost> predict_move_costs(const MovePlan& plan, const PayloadS
   return costs;
 }
 
-}  // namespace impart
+}  // namespace impart::store

@@ -6,7 +6,7 @@
 #include "impart/store/flow.h"
 #include "impart/store/ledger.h"
 
-namespace impart {
+namespace impart::store {
 
 /// What is needed to know the cost of moves without making them.
 struct MoveBytesSpec {
@@ -21,7 +21,7 @@ struct MoveBytesSpec {
 /// bytes_written, without the rare rewriting of a journal (below 0.5 % for payloads of 3 kB). The
 /// other fields are 0. Pure; linear in the number of moves. ConfigError if a move names a worker
 /// that is not below `workers`.
-std::vector<StorageCost> predict_move_costs(const MovePlan& plan, const PayloadSizes& sizes,
-                                            const MoveBytesSpec& spec);
+std::vector<StorageCost> predict_move_costs(const placement::MovePlan& plan,
+                                            const PayloadSizes& sizes, const MoveBytesSpec& spec);
 
-}  // namespace impart
+}  // namespace impart::store

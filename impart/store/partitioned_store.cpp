@@ -13,11 +13,11 @@
 
 #include "impart/comm/job.h"
 #include "impart/core/error.h"
-#include "impart/partition/hosted_workers.h"
+#include "impart/placement/hosted_workers.h"
 #include "impart/store/lanes.h"
 #include "impart/store/settlement.h"
 
-namespace impart {
+namespace impart::store {
 namespace {
 
 constexpr std::string_view kFolderPrefix = "worker-";
@@ -28,8 +28,8 @@ std::string folder_of(const std::string& path, std::uint32_t worker) {
 }
 
 std::vector<std::unique_ptr<Shelf>> open_shelves(const PartitionedStoreSpec& spec,
-                                                 const HostedWorkers& hosted,
-                                                 const PayloadSource& source) {
+                                                 const placement::HostedWorkers& hosted,
+                                                 const data::PayloadSource& source) {
   std::vector<std::unique_ptr<Shelf>> shelves;
   for (std::uint32_t w = hosted.first; w < hosted.first + hosted.count; ++w) {
     if (spec.path.empty()) {
@@ -53,8 +53,8 @@ std::optional<std::uint32_t> worker_of(const std::filesystem::path& folder) {
 }
 
 /// An earlier run may have had more workers. Their parts are removed, each by one process.
-void remove_left_over(const PartitionedStoreSpec& spec, const HostedWorkers& hosted,
-                      const PayloadSource& source) {
+void remove_left_over(const PartitionedStoreSpec& spec, const placement::HostedWorkers& hosted,
+                      const data::PayloadSource& source) {
   if (spec.path.empty()) return;
   std::vector<std::string> left_over;
   for (const auto& entry : std::filesystem::directory_iterator(spec.path)) {
@@ -70,8 +70,9 @@ void remove_left_over(const PartitionedStoreSpec& spec, const HostedWorkers& hos
 
 class PartitionedStore final : public Store {
  public:
-  PartitionedStore(const PartitionedStoreSpec& spec, const HostedWorkers& hosted,
-                   Communicator& communicator, std::shared_ptr<const PayloadSource> source)
+  PartitionedStore(const PartitionedStoreSpec& spec, const placement::HostedWorkers& hosted,
+                   comm::Communicator& communicator,
+                   std::shared_ptr<const data::PayloadSource> source)
       : lanes_{.workers = spec.workers, .window = spec.window},
         communicator_(communicator),
         source_(std::move(source)),
@@ -91,7 +92,7 @@ class PartitionedStore final : public Store {
     if (in_order) parts_.close();
   }
 
-  void settle(const Partition& partition) override {
+  void settle(const placement::Partition& partition) override {
     require_idle();
     if (partition.examples() != source_->examples() || partition.workers() != lanes_.workers) {
       throw ConfigError(fmt::format(
@@ -108,7 +109,7 @@ class PartitionedStore final : public Store {
     });
   }
 
-  void start_moves(const MovePlan& plan) override {
+  void start_moves(const placement::MovePlan& plan) override {
     require_idle();
     guarded([&] { start(plan); });
   }
@@ -139,17 +140,17 @@ class PartitionedStore final : public Store {
   template <class Body>
   void guarded(Body&& body) {
     try {
-      run_job(communicator_, std::forward<Body>(body));
+      comm::run_job(communicator_, std::forward<Body>(body));
     } catch (...) {
       failed_ = true;
       throw;
     }
   }
 
-  void start(MovePlan plan) {
+  void start(placement::MovePlan plan) {
     plan_ = std::move(plan);
     std::vector<std::uint64_t> incoming(lanes_.workers);
-    for (const Move& move : plan_.moves) {
+    for (const placement::Move& move : plan_.moves) {
       if (std::max(index(move.from), index(move.to)) >= lanes_.workers ||
           index(move.example) >= source_->examples()) {
         throw ConfigError(fmt::format("cannot move example {} from worker {} to worker {}",
@@ -157,7 +158,7 @@ class PartitionedStore final : public Store {
       }
       ++incoming[index(move.to)];
     }
-    const HostedWorkers& hosted = parts_.hosted();
+    const placement::HostedWorkers& hosted = parts_.hosted();
     for (std::uint32_t w = hosted.first; w < hosted.first + hosted.count; ++w) {
       parts_.allow(WorkerId{w}, parts_.shelf(WorkerId{w}).examples() + incoming[w]);
     }
@@ -165,13 +166,13 @@ class PartitionedStore final : public Store {
   }
 
   LaneSpec lanes_;
-  Communicator& communicator_;
-  std::shared_ptr<const PayloadSource> source_;
+  comm::Communicator& communicator_;
+  std::shared_ptr<const data::PayloadSource> source_;
   HeldParts parts_;
   PiecePool pool_;
   FlowSetup setup_;
   int exceptions_;
-  MovePlan plan_;               ///< what run_ carries out
+  placement::MovePlan plan_;    ///< what run_ carries out
   std::optional<LaneRun> run_;  ///< while moves are under way
   bool failed_ = false;
 };
@@ -189,12 +190,12 @@ void check(const PartitionedStoreSpec& spec) {
 }  // namespace
 
 std::unique_ptr<Store> make_partitioned_store(const PartitionedStoreSpec& spec,
-                                              Communicator& communicator,
-                                              std::shared_ptr<const PayloadSource> source) {
+                                              comm::Communicator& communicator,
+                                              std::shared_ptr<const data::PayloadSource> source) {
   check(spec);
-  const HostedWorkers hosted =
-      hosted_workers(spec.workers, communicator.rank(), communicator.size());
+  const placement::HostedWorkers hosted =
+      placement::hosted_workers(spec.workers, communicator.rank(), communicator.size());
   return std::make_unique<PartitionedStore>(spec, hosted, communicator, std::move(source));
 }
 
-}  // namespace impart
+}  // namespace impart::store

@@ -5,12 +5,12 @@
 #include <string>
 
 #include "impart/comm/communicator.h"
-#include "impart/data/payload_source.h"
+#include "impart/data/payloads/payload_source.h"
 #include "impart/store/flow.h"
 #include "impart/store/held_parts.h"
 #include "impart/store/store.h"
 
-namespace impart {
+namespace impart::store {
 
 struct PartitionedStoreSpec {
   std::uint32_t workers = 1;
@@ -41,7 +41,7 @@ struct PartitionedStoreSpec {
 /// is in use; DataError if it is damaged beyond repair. The communicator must outlive the store.
 /// Collective: every process calls it, in the same order.
 std::unique_ptr<Store> make_partitioned_store(const PartitionedStoreSpec& spec,
-                                              Communicator& communicator,
-                                              std::shared_ptr<const PayloadSource> source);
+                                              comm::Communicator& communicator,
+                                              std::shared_ptr<const data::PayloadSource> source);
 
-}  // namespace impart
+}  // namespace impart::store

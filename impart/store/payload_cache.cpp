@@ -2,7 +2,7 @@
 
 #include <utility>
 
-namespace impart {
+namespace impart::store {
 namespace {
 
 constexpr std::size_t kShards = 16;
@@ -65,4 +65,4 @@ std::uint64_t PayloadCache::bytes() const {
   return bytes;
 }
 
-}  // namespace impart
+}  // namespace impart::store

@@ -10,7 +10,7 @@
 
 #include "impart/core/ids.h"
 
-namespace impart {
+namespace impart::store {
 
 /// Payloads that were read before, at most so many bytes of them. What was not looked up since the
 /// hand of the clock last passed goes first. Thread-safe; one lock per shard of the ids.
@@ -50,4 +50,4 @@ class PayloadCache {
   std::uint64_t shard_bytes_;
 };
 
-}  // namespace impart
+}  // namespace impart::store

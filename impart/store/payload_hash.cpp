@@ -6,10 +6,10 @@
 #include <xxh_x86dispatch.h>
 #endif
 
-namespace impart {
+namespace impart::store {
 
 std::uint64_t payload_hash(std::span<const std::byte> payload) {
   return XXH3_64bits(payload.data(), payload.size());
 }
 
-}  // namespace impart
+}  // namespace impart::store

@@ -14,7 +14,7 @@
 
 #include "impart/core/error.h"
 
-namespace impart {
+namespace impart::store {
 namespace {
 
 constexpr auto kLockLimit = std::chrono::seconds(2);
@@ -123,4 +123,4 @@ void sync_folder(const std::string& path) {
   if (!synced) throw IoError(fmt::format("{}: cannot sync: {}", path, std::strerror(reason)));
 }
 
-}  // namespace impart
+}  // namespace impart::store

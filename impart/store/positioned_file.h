@@ -7,7 +7,7 @@
 #include <string>
 #include <string_view>
 
-namespace impart {
+namespace impart::store {
 
 /// A file that is read and written at given places, with pread(2) and pwrite(2) only, so that what
 /// it counts is what /proc/self/io sees. Reading is thread-safe.
@@ -55,4 +55,4 @@ class PositionedFile {
 /// Makes the names in a folder last: a renamed or new file is found again after a power failure.
 void sync_folder(const std::string& path);
 
-}  // namespace impart
+}  // namespace impart::store

@@ -7,23 +7,23 @@
 #include <fmt/format.h>
 
 #include "impart/core/error.h"
-#include "impart/partition/hosted_workers.h"
+#include "impart/placement/hosted_workers.h"
 #include "impart/store/payload_cache.h"
 
-namespace impart {
+namespace impart::store {
 namespace {
 
 class ReplicatedStore final : public Store {
  public:
-  ReplicatedStore(const ReplicatedStoreSpec& spec, const HostedWorkers& hosted,
-                  std::shared_ptr<const PayloadSource> source)
+  ReplicatedStore(const ReplicatedStoreSpec& spec, const placement::HostedWorkers& hosted,
+                  std::shared_ptr<const data::PayloadSource> source)
       : hosted_(hosted),
         source_(std::move(source)),
         cache_(spec.cache_bytes),
         counts_(hosted.count) {}
 
-  void settle(const Partition&) override {}
-  void start_moves(const MovePlan&) override {}
+  void settle(const placement::Partition&) override {}
+  void start_moves(const placement::MovePlan&) override {}
   bool advance_moves() override { return true; }
 
   bool holds(ExampleId id) const override { return index(id) < source_->examples(); }
@@ -62,8 +62,8 @@ class ReplicatedStore final : public Store {
     std::atomic<std::uint64_t> bytes = 0, hits = 0, misses = 0;
   };
 
-  HostedWorkers hosted_;
-  std::shared_ptr<const PayloadSource> source_;
+  placement::HostedWorkers hosted_;
+  std::shared_ptr<const data::PayloadSource> source_;
   PayloadCache cache_;
   std::vector<Counts> counts_;
 };
@@ -71,11 +71,11 @@ class ReplicatedStore final : public Store {
 }  // namespace
 
 std::unique_ptr<Store> make_replicated_store(const ReplicatedStoreSpec& spec,
-                                             Communicator& communicator,
-                                             std::shared_ptr<const PayloadSource> source) {
-  const HostedWorkers hosted =
-      hosted_workers(spec.workers, communicator.rank(), communicator.size());
+                                             comm::Communicator& communicator,
+                                             std::shared_ptr<const data::PayloadSource> source) {
+  const placement::HostedWorkers hosted =
+      placement::hosted_workers(spec.workers, communicator.rank(), communicator.size());
   return std::make_unique<ReplicatedStore>(spec, hosted, std::move(source));
 }
 
-}  // namespace impart
+}  // namespace impart::store

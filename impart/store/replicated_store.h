@@ -4,10 +4,10 @@
 #include <memory>
 
 #include "impart/comm/communicator.h"
-#include "impart/data/payload_source.h"
+#include "impart/data/payloads/payload_source.h"
 #include "impart/store/store.h"
 
-namespace impart {
+namespace impart::store {
 
 struct ReplicatedStoreSpec {
   std::uint32_t workers = 1;
@@ -21,7 +21,7 @@ struct ReplicatedStoreSpec {
 /// from disk and counts as a hit or a miss; payloads that the source has in memory count as neither
 /// and are not kept again.
 std::unique_ptr<Store> make_replicated_store(const ReplicatedStoreSpec& spec,
-                                             Communicator& communicator,
-                                             std::shared_ptr<const PayloadSource> source);
+                                             comm::Communicator& communicator,
+                                             std::shared_ptr<const data::PayloadSource> source);
 
-}  // namespace impart
+}  // namespace impart::store

@@ -6,14 +6,14 @@
 
 #include "impart/store/payload_hash.h"
 
-namespace impart {
+namespace impart::store {
 namespace {
 
 /// Examples whose holders are agreed on in one all-reduce: bounds its memory to 8 MiB.
 constexpr std::uint64_t kAtOnce = std::uint64_t{1} << 20;
 
 template <class Function>
-void for_each_worker(const HostedWorkers& hosted, Function&& function) {
+void for_each_worker(const placement::HostedWorkers& hosted, Function&& function) {
   for (std::uint32_t w = hosted.first; w < hosted.first + hosted.count; ++w) function(WorkerId{w});
 }
 
@@ -24,8 +24,8 @@ void make_holdings_last(HeldParts& parts) {
 }
 
 /// The largest claim wins: worker + 1, and more than all of those for the owner itself.
-Holdings agree_on_holdings(HeldParts& parts, const Partition& partition,
-                           Communicator& communicator) {
+Holdings agree_on_holdings(HeldParts& parts, const placement::Partition& partition,
+                           comm::Communicator& communicator) {
   const std::uint64_t examples = partition.examples();
   const std::uint32_t owners_claim = partition.workers() + 1;
   std::vector<std::uint32_t> claims(examples);
@@ -59,8 +59,8 @@ void forget_duplicates(HeldParts& parts, const Holdings& holdings) {
   parts.locate();
 }
 
-void read_missing(HeldParts& parts, const Holdings& holdings, const Partition& partition,
-                  const PayloadSource& source) {
+void read_missing(HeldParts& parts, const Holdings& holdings, const placement::Partition& partition,
+                  const data::PayloadSource& source) {
   std::vector<std::byte> payload;
   for_each_worker(parts.hosted(),
                   [&](WorkerId worker) { parts.allow(worker, partition.examples()); });
@@ -76,18 +76,19 @@ void read_missing(HeldParts& parts, const Holdings& holdings, const Partition& p
   make_holdings_last(parts);
 }
 
-MovePlan moves_to(const Holdings& holdings, const Partition& partition) {
-  MovePlan plan;
+placement::MovePlan moves_to(const Holdings& holdings, const placement::Partition& partition) {
+  placement::MovePlan plan;
   for (std::uint64_t i = 0; i < partition.examples(); ++i) {
     const ExampleId id{i};
     const auto holder = holdings.holder(id);
     const WorkerId owner = partition.owner(id);
     if (holder && *holder != owner) plan.moves.push_back({id, *holder, owner});
   }
-  std::stable_sort(plan.moves.begin(), plan.moves.end(), [](const Move& a, const Move& b) {
-    return std::pair(index(a.from), index(a.to)) < std::pair(index(b.from), index(b.to));
-  });
+  std::stable_sort(
+      plan.moves.begin(), plan.moves.end(), [](const placement::Move& a, const placement::Move& b) {
+        return std::pair(index(a.from), index(a.to)) < std::pair(index(b.from), index(b.to));
+      });
   return plan;
 }
 
-}  // namespace impart
+}  // namespace impart::store

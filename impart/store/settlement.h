@@ -5,12 +5,12 @@
 #include <vector>
 
 #include "impart/comm/communicator.h"
-#include "impart/data/payload_source.h"
-#include "impart/partition/move_plan.h"
-#include "impart/partition/partition.h"
+#include "impart/data/payloads/payload_source.h"
+#include "impart/placement/move_plan.h"
+#include "impart/placement/partition.h"
 #include "impart/store/held_parts.h"
 
-namespace impart {
+namespace impart::store {
 
 /// Who really holds what, after whatever ended the last run: for every example one worker that
 /// holds it, its owner if that does, or nobody. 4 bytes per example.
@@ -33,17 +33,17 @@ void make_holdings_last(HeldParts& parts);
 
 /// All processes get the same. 8 bytes per example are reduced.
 /// Collective: every process calls it, in the same order.
-Holdings agree_on_holdings(HeldParts& parts, const Partition& partition,
-                           Communicator& communicator);
+Holdings agree_on_holdings(HeldParts& parts, const placement::Partition& partition,
+                           comm::Communicator& communicator);
 
 /// Hosted workers forget what they hold beside the chosen holder.
 void forget_duplicates(HeldParts& parts, const Holdings& holdings);
 
 /// Hosted workers take what they own and nobody holds from the data set.
-void read_missing(HeldParts& parts, const Holdings& holdings, const Partition& partition,
-                  const PayloadSource& source);
+void read_missing(HeldParts& parts, const Holdings& holdings, const placement::Partition& partition,
+                  const data::PayloadSource& source);
 
 /// From the holders to the owners.
-MovePlan moves_to(const Holdings& holdings, const Partition& partition);
+placement::MovePlan moves_to(const Holdings& holdings, const placement::Partition& partition);
 
-}  // namespace impart
+}  // namespace impart::store

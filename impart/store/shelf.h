@@ -9,9 +9,9 @@
 #include <vector>
 
 #include "impart/core/ids.h"
-#include "impart/data/payload_source.h"
+#include "impart/data/payloads/payload_source.h"
 
-namespace impart {
+namespace impart::store {
 
 /// The payloads that one worker holds, each with its xxh3-64. One thread changes a shelf; any
 /// number may read() meanwhile, and see an example whole or not at all.
@@ -62,10 +62,10 @@ struct DirectoryShelfSpec {
 /// held. ConfigError if the folder belongs to another data set or is in use, DataError if the
 /// journal's header is damaged, IoError if the folder cannot be made or written.
 std::unique_ptr<Shelf> open_directory_shelf(const DirectoryShelfSpec& spec,
-                                            const PayloadSource& source);
+                                            const data::PayloadSource& source);
 
 /// Removes the files of such a shelf, and its folder if nothing else is in it. ConfigError as
 /// above.
-void remove_directory_shelf(const DirectoryShelfSpec& spec, const PayloadSource& source);
+void remove_directory_shelf(const DirectoryShelfSpec& spec, const data::PayloadSource& source);
 
-}  // namespace impart
+}  // namespace impart::store

@@ -11,7 +11,7 @@
 
 #include "impart/core/error.h"
 
-namespace impart {
+namespace impart::store {
 namespace {
 
 static_assert(std::endian::native == std::endian::little, "the journal is little-endian");
@@ -180,4 +180,4 @@ PositionedFile ShelfJournal::write_anew(std::span<const Record> records) {
   return file;
 }
 
-}  // namespace impart
+}  // namespace impart::store

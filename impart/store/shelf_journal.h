@@ -10,7 +10,7 @@
 #include "impart/store/extents.h"
 #include "impart/store/positioned_file.h"
 
-namespace impart {
+namespace impart::store {
 
 /// The journal of a shelf in a directory: which payloads lie where in the data file, as a list of
 /// checksummed records that only grows; docs/formats.md has its bytes. Whatever ends the process, a
@@ -74,4 +74,4 @@ class ShelfJournal {
   bool was_closed_ = false;
 };
 
-}  // namespace impart
+}  // namespace impart::store

@@ -2,7 +2,7 @@
 
 #include <thread>
 
-namespace impart {
+namespace impart::store {
 namespace {
 
 /// Calls between two that leave the processor to others: a process that waits for one with which it
@@ -17,4 +17,4 @@ void Store::finish_moves() {
   }
 }
 
-}  // namespace impart
+}  // namespace impart::store

@@ -5,11 +5,11 @@
 #include <vector>
 
 #include "impart/core/ids.h"
-#include "impart/partition/move_plan.h"
-#include "impart/partition/partition.h"
+#include "impart/placement/move_plan.h"
+#include "impart/placement/partition.h"
 #include "impart/store/ledger.h"
 
-namespace impart {
+namespace impart::store {
 
 /// Where the bytes of the examples of a process's workers live. It follows the partition: settle()
 /// brings it to a first partition, moves bring it to the next one.
@@ -23,11 +23,11 @@ class Store {
   /// Brings the store to this partition from whatever there is: nothing, the parts of an earlier
   /// run of the same data set, the remains of an interrupted exchange. Afterwards every worker
   /// holds exactly its part. Collective: every process calls it, in the same order.
-  virtual void settle(const Partition& partition) = 0;
+  virtual void settle(const placement::Partition& partition) = 0;
 
   /// Starts to carry out a plan and returns. No other moves may be under way.
   /// Collective: every process calls it, in the same order.
-  virtual void start_moves(const MovePlan& plan) = 0;
+  virtual void start_moves(const placement::MovePlan& plan) = 0;
   /// Moves on what can move without waiting; true when nothing is under way any more. Call it now
   /// and then while computing: bytes travel only inside.
   virtual bool advance_moves() = 0;
@@ -45,4 +45,4 @@ class Store {
   virtual std::vector<StorageCost> take_costs() = 0;
 };
 
-}  // namespace impart
+}  // namespace impart::store

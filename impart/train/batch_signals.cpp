@@ -8,7 +8,7 @@
 #include "impart/importance/visits.h"
 #include "impart/models/losses.h"
 
-namespace impart {
+namespace impart::train {
 namespace {
 
 // Logits that are looked at together: as many as a processor's caches hold, and so many that an
@@ -18,18 +18,19 @@ constexpr std::int64_t kMostElements = 1 << 25;
 
 }  // namespace
 
-SignalSet::SignalSet(const std::vector<NotionEntry>& notions) : names_{"loss", "correct"} {
-  StateSet needs = StateSet::kNothing;
-  for (const NotionEntry& notion : notions) needs = needs | notion.needs;
-  for (const SignalRow& signal : kSignals) {
+SignalSet::SignalSet(const std::vector<importance::NotionEntry>& notions)
+    : names_{"loss", "correct"} {
+  importance::StateSet needs = importance::StateSet::kNothing;
+  for (const importance::NotionEntry& notion : notions) needs = needs | notion.needs;
+  for (const importance::SignalRow& signal : importance::kSignals) {
     const bool known = std::find(names_.begin(), names_.end(), signal.name) != names_.end();
-    if (!known && overlap(needs, signal.needed_for)) names_.push_back(signal.name);
+    if (!known && importance::overlap(needs, signal.needed_for)) names_.push_back(signal.name);
   }
 }
 
 /// The signals of rows of logits, [N, classes], with labels [N], except those that follow from the
 /// losses: [names.size(), N], zeros there.
-torch::Tensor SignalSet::compute_rows(const Classifier::Output& output,
+torch::Tensor SignalSet::compute_rows(const models::Classifier::Output& output,
                                       const torch::Tensor& labels) const {
   const auto has = [&](std::string_view name) {
     return std::find(names_.begin(), names_.end(), name) != names_.end();
@@ -65,9 +66,10 @@ torch::Tensor SignalSet::compute_rows(const Classifier::Output& output,
 
 /// Means over the tokens of blocks. Tokens are taken a few at a time, so that no tensor as large as
 /// the logits is made.
-torch::Tensor SignalSet::compute_blocks(const Classifier::Output& output,
+torch::Tensor SignalSet::compute_blocks(const models::Classifier::Output& output,
                                         const torch::Tensor& targets) const {
-  const Classifier::Output tokens{output.logits.flatten(0, 1), output.features.flatten(0, 1)};
+  const models::Classifier::Output tokens{output.logits.flatten(0, 1),
+                                          output.features.flatten(0, 1)};
   const auto labels = targets.clamp_min(0).flatten();
   const std::int64_t count = labels.size(0);
   const std::int64_t most = labels.device().is_cpu() ? kMostElementsOnCpu : kMostElements;
@@ -81,16 +83,17 @@ torch::Tensor SignalSet::compute_blocks(const Classifier::Output& output,
   }
   std::vector<torch::Tensor> rows;
   for (const auto& signal : torch::cat(pieces, 1).unbind(0)) {
-    rows.push_back(mean_over_targets(signal.view(targets.sizes()), targets));
+    rows.push_back(models::mean_over_targets(signal.view(targets.sizes()), targets));
   }
   return torch::stack(rows);
 }
 
 /// The same from measures of the tokens that were taken with the losses.
-torch::Tensor SignalSet::arrange(const TokenMeasures& tokens, const Classifier::Output& output,
+torch::Tensor SignalSet::arrange(const models::TokenMeasures& tokens,
+                                 const models::Classifier::Output& output,
                                  const torch::Tensor& targets) const {
   const auto of_block = [&](const torch::Tensor& of_tokens) {
-    return mean_over_targets(of_tokens.view(targets.sizes()), targets);
+    return models::mean_over_targets(of_tokens.view(targets.sizes()), targets);
   };
   const auto none = torch::zeros({1}, tokens.correct.options()).expand({targets.size(0)});
   std::vector<torch::Tensor> rows;
@@ -108,13 +111,14 @@ torch::Tensor SignalSet::arrange(const TokenMeasures& tokens, const Classifier::
   return torch::stack(rows);
 }
 
-torch::Tensor SignalSet::compute(const Classifier::Output& output, const torch::Tensor& targets,
-                                 const MeasuredLosses& losses) const {
+torch::Tensor SignalSet::compute(const models::Classifier::Output& output,
+                                 const torch::Tensor& targets,
+                                 const models::MeasuredLosses& losses) const {
   if (!output.features.defined()) {
     throw ConfigError("the model gives no features: what goes into its last linear layer");
   }
   const torch::NoGradGuard no_grad;
-  const Classifier::Output values{output.logits.detach(), output.features.detach()};
+  const models::Classifier::Output values{output.logits.detach(), output.features.detach()};
   auto signals = losses.tokens.losses.defined() ? arrange(losses.tokens, values, targets)
                  : values.logits.dim() == 3     ? compute_blocks(values, targets)
                                                 : compute_rows(values, targets);
@@ -127,14 +131,14 @@ torch::Tensor SignalSet::compute(const Classifier::Output& output, const torch::
   return signals;
 }
 
-Signals SignalSet::view(std::span<const float> values, std::size_t rows) const {
-  Signals signals;
+importance::Signals SignalSet::view(std::span<const float> values, std::size_t rows) const {
+  importance::Signals signals;
   for (std::size_t i = 0; i < names_.size(); ++i) {
-    for (const SignalRow& signal : kSignals) {
+    for (const importance::SignalRow& signal : importance::kSignals) {
       if (signal.name == names_[i]) signals.*signal.values = values.subspan(i * rows, rows);
     }
   }
   return signals;
 }
 
-}  // namespace impart
+}  // namespace impart::train

@@ -10,13 +10,13 @@
 #include "impart/models/classifier.h"
 #include "impart/models/losses.h"
 
-namespace impart {
+namespace impart::train {
 
 /// Which signals a run collects: the rows of kSignals that its importance table needs, and always
 /// the loss and whether the prediction was right, for the metrics.
 class SignalSet {
  public:
-  explicit SignalSet(const std::vector<NotionEntry>& notions);
+  explicit SignalSet(const std::vector<importance::NotionEntry>& notions);
 
   std::int64_t size() const { return static_cast<std::int64_t>(names_.size()); }
   /// Of the rows of `compute`, as in kSignals.
@@ -26,24 +26,26 @@ class SignalSet {
   /// is [B], or of blocks of tokens [B, T] with kNoTarget where nothing counts; then signals are
   /// means over the tokens that count, and the probability is exp(-loss). On the device, without
   /// gradients, without waiting.
-  torch::Tensor compute(const Classifier::Output& output, const torch::Tensor& targets,
-                        const MeasuredLosses& losses) const;
+  torch::Tensor compute(const models::Classifier::Output& output, const torch::Tensor& targets,
+                        const models::MeasuredLosses& losses) const;
 
   /// Rows collected by `compute`, one after the other in `values` ([size(), rows]), as the table
   /// takes them.
-  Signals view(std::span<const float> values, std::size_t rows) const;
+  importance::Signals view(std::span<const float> values, std::size_t rows) const;
 
   /// The row of `compute` that holds the loss, and that holds correctness.
   static constexpr std::int64_t kLossRow = 0, kCorrectRow = 1;
 
  private:
-  torch::Tensor compute_rows(const Classifier::Output& output, const torch::Tensor& labels) const;
-  torch::Tensor compute_blocks(const Classifier::Output& output,
+  torch::Tensor compute_rows(const models::Classifier::Output& output,
+                             const torch::Tensor& labels) const;
+  torch::Tensor compute_blocks(const models::Classifier::Output& output,
                                const torch::Tensor& targets) const;
-  torch::Tensor arrange(const TokenMeasures& tokens, const Classifier::Output& output,
+  torch::Tensor arrange(const models::TokenMeasures& tokens,
+                        const models::Classifier::Output& output,
                         const torch::Tensor& targets) const;
 
   std::vector<std::string_view> names_;  ///< as in kSignals
 };
 
-}  // namespace impart
+}  // namespace impart::train

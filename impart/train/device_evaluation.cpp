@@ -6,15 +6,15 @@
 
 #include "impart/cuda/images.h"
 #include "impart/cuda/signals.h"
-#include "impart/cuda/torch_stream.h"
-#include "impart/models/torch_compat.h"
-#include "impart/models/worker_statistics.h"
+#include "impart/models/layers/worker_statistics.h"
+#include "impart/tensors/torch_compat.h"
+#include "impart/tensors/torch_stream.h"
 
-namespace impart {
+namespace impart::train {
 namespace {
 
 /// Most examples in one pass.
-constexpr std::int64_t kMostRows = 10240;
+constexpr std::int64_t kMostTestRows = 10240;
 constexpr int kLossRow = 0, kCorrectRow = 1;
 
 cuda::StepState* state_at(const torch::Tensor& cell) {
@@ -24,9 +24,9 @@ cuda::StepState* state_at(const torch::Tensor& cell) {
 /// Puts the model into evaluation while it lives.
 class EvaluationMode {
  public:
-  EvaluationMode(Classifier& model, bool batch_statistics) : model_(model) {
+  EvaluationMode(models::Classifier& model, bool batch_statistics) : model_(model) {
     model.eval();
-    visit_batch_norms(model, [&](const std::string&, WorkerBatchNorm2dImpl& layer) {
+    models::visit_batch_norms(model, [&](const std::string&, models::WorkerBatchNorm2dImpl& layer) {
       layouts_.push_back(layer.layout());
       layer.set_batch_statistics(batch_statistics);
       layer.set_frozen(true);
@@ -34,29 +34,30 @@ class EvaluationMode {
   }
   ~EvaluationMode() {
     std::size_t i = 0;
-    visit_batch_norms(model_, [&](const std::string&, WorkerBatchNorm2dImpl& layer) {
-      layer.set_layout(layouts_[i++]);
-      layer.set_batch_statistics(false);
-      layer.set_frozen(false);
-    });
+    models::visit_batch_norms(model_,
+                              [&](const std::string&, models::WorkerBatchNorm2dImpl& layer) {
+                                layer.set_layout(layouts_[i++]);
+                                layer.set_batch_statistics(false);
+                                layer.set_frozen(false);
+                              });
     model_.train();
   }
   EvaluationMode(const EvaluationMode&) = delete;
   EvaluationMode& operator=(const EvaluationMode&) = delete;
 
  private:
-  Classifier& model_;
-  std::vector<std::shared_ptr<const WorkerLayout>> layouts_;
+  models::Classifier& model_;
+  std::vector<std::shared_ptr<const models::WorkerLayout>> layouts_;
 };
 
 }  // namespace
 
-bool DeviceEvaluation::can_run(const Feed& feed, const Communicator& communicator) {
+bool DeviceEvaluation::can_run(const feed::Feed& feed, const comm::Communicator& communicator) {
   return feed.device().is_cuda() && cuda::has_kernels() && communicator.size() == 1 &&
          feed.on_device();
 }
 
-DeviceEvaluation::DeviceEvaluation(Classifier& model, Feed& feed, bool half)
+DeviceEvaluation::DeviceEvaluation(models::Classifier& model, feed::Feed& feed, bool half)
     : model_(model), feed_(feed), half_(half), images_(*feed.on_device()->images) {
   leave_default_stream();
   step_state_ =
@@ -69,11 +70,12 @@ void DeviceEvaluation::plan_passes(const EvaluationSpec& spec) {
   runs_ = 0;
   planned_for_ = spec;
   const std::int64_t examples = images_.labels.size(0), batch = spec.batch;
-  const std::int64_t stride = std::max<std::int64_t>(1, kMostRows / batch) * batch;
+  const std::int64_t stride = std::max<std::int64_t>(1, kMostTestRows / batch) * batch;
   for (std::int64_t first = 0; first < examples; first += stride) {
-    Pass pass{.first_row = first,
-              .rows = std::min(stride, examples - first),
-              .layout = std::make_shared<WorkerLayout>(WorkerLayout{.starts = {0}})};
+    Pass pass{
+        .first_row = first,
+        .rows = std::min(stride, examples - first),
+        .layout = std::make_shared<models::WorkerLayout>(models::WorkerLayout{.starts = {0}})};
     for (std::int64_t start = 0; start < pass.rows; start += batch) {
       pass.layout->starts.push_back(std::min(start + batch, pass.rows));
     }
@@ -84,15 +86,15 @@ void DeviceEvaluation::plan_passes(const EvaluationSpec& spec) {
 
 /// Brings the choices of the epoch to the place where graphs look for them.
 void DeviceEvaluation::begin(const EvaluationSpec& spec) {
-  const bool augment = spec.protocol == EvalConfig::Protocol::kPaper;
-  FeedPlan plan{.epoch = spec.epoch, .augment = augment};
+  const bool augment = spec.protocol == config::EvalConfig::Protocol::kPaper;
+  feed::FeedPlan plan{.epoch = spec.epoch, .augment = augment};
   for (std::int64_t id = 0; id < images_.labels.size(0); ++id) {
     plan.ids.push_back(ExampleId{static_cast<std::uint64_t>(id)});
   }
   plan.workers.assign(plan.ids.size(), spec.reader);
   plan.ends = {images_.labels.size(0)};
   feed_.begin(std::move(plan));
-  const DevicePlan placed = *feed_.on_device();
+  const feed::DevicePlan placed = *feed_.on_device();
   const bool same = planned_for_.batch == spec.batch && planned_for_.protocol == spec.protocol &&
                     choices_.defined() == placed.choices.defined() && !passes_.empty();
   if (!same) {
@@ -104,7 +106,7 @@ void DeviceEvaluation::begin(const EvaluationSpec& spec) {
 }
 
 void DeviceEvaluation::compute(const Pass& pass) {
-  set_worker_layout(model_, pass.layout);
+  models::set_worker_layout(model_, pass.layout);
   const auto& pixels = images_.pixels;
   torch::Tensor batch = torch::empty({pass.rows, pixels.size(1), pixels.size(2), pixels.size(3)},
                                      images_.mean.options()
@@ -122,7 +124,7 @@ void DeviceEvaluation::compute(const Pass& pass) {
                        .rows = pass.rows,
                        .batch = batch.data_ptr(),
                        .element = half_ ? cuda::Element::kBfloat16 : cuda::Element::kFloat},
-                      cuda::current_stream());
+                      tensors::current_stream());
   const torch::Tensor logits = model_.forward(batch).logits.contiguous();
   cuda::MeasureSignals call{.logits = logits.data_ptr<float>(),
                             .rows = pass.rows,
@@ -134,15 +136,15 @@ void DeviceEvaluation::compute(const Pass& pass) {
                             .stride = results_.size(1)};
   call.places[static_cast<std::size_t>(cuda::Signal::kLoss)] = kLossRow;
   call.places[static_cast<std::size_t>(cuda::Signal::kCorrect)] = kCorrectRow;
-  cuda::measure_signals(call, cuda::current_stream());
+  cuda::measure_signals(call, tensors::current_stream());
 }
 
 void DeviceEvaluation::run_passes() {
   const torch::NoGradGuard no_grad;
-  const BenchmarkMode quick_start(false);
-  const EvaluationMode mode(model_, planned_for_.protocol == EvalConfig::Protocol::kPaper);
+  const tensors::BenchmarkMode quick_start(false);
+  const EvaluationMode mode(model_, planned_for_.protocol == config::EvalConfig::Protocol::kPaper);
   for (Pass& pass : passes_) {
-    cuda::set_step(state_at(step_state_), {.first_row = pass.first_row}, cuda::current_stream());
+    cuda::set_step(state_at(step_state_), {.first_row = pass.first_row}, tensors::current_stream());
     const auto like = std::find_if(passes_.begin(), passes_.end(), [&](const Pass& other) {
       return other.graph && other.rows == pass.rows;
     });
@@ -167,4 +169,4 @@ Evaluation DeviceEvaluation::evaluate(const EvaluationSpec& spec) {
           .accuracy = 100 * sums[kCorrectRow].item<double>() / count};
 }
 
-}  // namespace impart
+}  // namespace impart::train

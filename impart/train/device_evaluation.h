@@ -6,13 +6,13 @@
 
 #include <torch/types.h>
 
+#include "impart/feed/feed.h"
 #include "impart/models/classifier.h"
-#include "impart/models/worker_batch_norm.h"
+#include "impart/models/layers/worker_batch_norm.h"
 #include "impart/train/evaluation.h"
-#include "impart/train/feed.h"
 #include "impart/train/step_graph.h"
 
-namespace impart {
+namespace impart::train {
 
 /// What `evaluate` computes, for a data set that is on a GPU whole: many batches go through the
 /// model at once, and the passes are recorded as graphs. Under `paper`, where a batch is normalised
@@ -20,10 +20,10 @@ namespace impart {
 class DeviceEvaluation {
  public:
   /// Whether all that is needed is there: one process, the data on a GPU, and kernels for it.
-  static bool can_run(const Feed& feed, const Communicator& communicator);
+  static bool can_run(const feed::Feed& feed, const comm::Communicator& communicator);
 
   /// Both must outlive it. `half`: the model computes in bfloat16.
-  DeviceEvaluation(Classifier& model, Feed& feed, bool half);
+  DeviceEvaluation(models::Classifier& model, feed::Feed& feed, bool half);
 
   /// Waits for the result.
   Evaluation evaluate(const EvaluationSpec& spec);
@@ -32,7 +32,7 @@ class DeviceEvaluation {
   /// Rows that go through the model together, and the graph that does it.
   struct Pass {
     std::int64_t first_row = 0, rows = 0;
-    std::shared_ptr<WorkerLayout> layout;
+    std::shared_ptr<models::WorkerLayout> layout;
     std::shared_ptr<StepGraph> graph = nullptr;  ///< passes of one shape share it
   };
 
@@ -41,14 +41,14 @@ class DeviceEvaluation {
   void compute(const Pass& pass);
   void run_passes();
 
-  Classifier& model_;
-  Feed& feed_;
+  models::Classifier& model_;
+  feed::Feed& feed_;
   bool half_;
-  DeviceImages images_;
+  feed::DeviceImages images_;
   torch::Tensor step_state_, ids_, choices_, results_;
   std::vector<Pass> passes_;
   EvaluationSpec planned_for_;
   int runs_ = 0;
 };
 
-}  // namespace impart
+}  // namespace impart::train

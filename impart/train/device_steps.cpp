@@ -7,12 +7,12 @@
 #include "impart/core/error.h"
 #include "impart/cuda/images.h"
 #include "impart/cuda/signals.h"
-#include "impart/models/layers.h"
+#include "impart/models/layers/layers.h"
+#include "impart/models/layers/worker_statistics.h"
 #include "impart/models/module_tree.h"
-#include "impart/models/torch_compat.h"
-#include "impart/models/worker_statistics.h"
+#include "impart/tensors/torch_compat.h"
 
-namespace impart {
+namespace impart::train {
 namespace {
 
 /// Steps of a kind that run before it is recorded: libraries try algorithms in the first.
@@ -54,14 +54,14 @@ DeviceSteps::~DeviceSteps() {
   give_side_stream(nullptr);
 }
 
-void DeviceSteps::give_side_stream(cuda::SideStream* side) {
-  visit_modules(*spec_.model, [&](const std::string&, torch::nn::Module& module) {
-    if (auto* layer = module.as<ConvolutionImpl>()) layer->set_side_stream(side);
+void DeviceSteps::give_side_stream(tensors::SideStream* side) {
+  models::visit_modules(*spec_.model, [&](const std::string&, torch::nn::Module& module) {
+    if (auto* layer = module.as<models::ConvolutionImpl>()) layer->set_side_stream(side);
   });
 }
 
 void DeviceSteps::begin_epoch(std::int64_t rows) {
-  const DevicePlan plan = *spec_.feed->on_device();
+  const feed::DevicePlan plan = *spec_.feed->on_device();
   const bool fits = ids_.defined() && rows <= ids_.size(0) && !kinds_.empty() &&
                     plan.choices.defined() == choices_.defined();
   if (!fits) {
@@ -83,7 +83,8 @@ DeviceSteps::Kind& DeviceSteps::find_kind(const std::vector<std::int64_t>& start
     return kinds_.front();
   }
   if (kinds_.size() == kMostKinds) kinds_.pop_back();
-  kinds_.push_front({std::make_shared<WorkerLayout>(WorkerLayout{.starts = starts})});
+  kinds_.push_front(
+      {std::make_shared<models::WorkerLayout>(models::WorkerLayout{.starts = starts})});
   return kinds_.front();
 }
 
@@ -94,7 +95,7 @@ void DeviceSteps::run(const Step& step) {
   Kind& kind = find_kind(*step.starts);
   if (!kind.graph && kind.runs++ < kRunsBeforeRecord) {
     // Trying algorithms takes seconds: only for the kind that nearly all steps are.
-    const BenchmarkMode mode(kinds_.size() == 1);
+    const tensors::BenchmarkMode mode(kinds_.size() == 1);
     compute(kind);
     return;
   }
@@ -106,7 +107,7 @@ void DeviceSteps::run(const Step& step) {
 }
 
 void DeviceSteps::compute(const Kind& kind) {
-  set_worker_layout(*spec_.model, kind.layout);
+  models::set_worker_layout(*spec_.model, kind.layout);
   spec_.update->clear_gradients();
   const std::int64_t rows = kind.layout->starts.back();
   if (rows > 0) {
@@ -138,12 +139,12 @@ torch::Tensor DeviceSteps::gather_batch(std::int64_t rows) {
                        .rows = rows,
                        .batch = batch.data_ptr(),
                        .element = half ? cuda::Element::kBfloat16 : cuda::Element::kFloat},
-                      cuda::current_stream());
+                      tensors::current_stream());
   return batch;
 }
 
 /// Collects the signals and returns the gradient of the step's loss by the logits.
-torch::Tensor DeviceSteps::measure(const Classifier::Output& output) {
+torch::Tensor DeviceSteps::measure(const models::Classifier::Output& output) {
   const torch::NoGradGuard no_grad;
   const torch::Tensor logits = output.logits.detach().contiguous();
   const torch::Tensor features = output.features.detach().contiguous();
@@ -166,7 +167,7 @@ torch::Tensor DeviceSteps::measure(const Classifier::Output& output) {
       call.places[static_cast<std::size_t>(known.signal)] = static_cast<int>(row);
     }
   }
-  cuda::measure_signals(call, cuda::current_stream());
+  cuda::measure_signals(call, tensors::current_stream());
   return gradient;
 }
 
@@ -174,4 +175,4 @@ torch::Tensor DeviceSteps::collected(std::int64_t rows) const {
   return collected_.narrow(1, 0, rows).to(torch::kCPU).contiguous();
 }
 
-}  // namespace impart
+}  // namespace impart::train

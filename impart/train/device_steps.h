@@ -7,24 +7,24 @@
 
 #include <torch/types.h>
 
-#include "impart/cuda/torch_stream.h"
+#include "impart/feed/feed.h"
 #include "impart/models/classifier.h"
-#include "impart/models/worker_batch_norm.h"
+#include "impart/models/layers/worker_batch_norm.h"
+#include "impart/tensors/torch_stream.h"
 #include "impart/train/batch_signals.h"
 #include "impart/train/device_update.h"
-#include "impart/train/feed.h"
 #include "impart/train/step_graph.h"
 
-namespace impart {
+namespace impart::train {
 
 /// What recorded steps are made of; all must outlive them.
 struct DeviceStepsSpec {
   const SignalSet* signals = nullptr;  ///< null: none are collected
-  Classifier* model = nullptr;
+  models::Classifier* model = nullptr;
   bool half = false;               ///< whether the model takes bfloat16 images
   double label_smoothing = 0;      ///< as in OptimizerConfig
   DeviceUpdate* update = nullptr;  ///< of the model
-  Feed* feed = nullptr;            ///< must have everything on the device
+  feed::Feed* feed = nullptr;      ///< must have everything on the device
 };
 
 /// Whole training steps on a GPU without work for the host: gather the batch, forward, loss and
@@ -57,7 +57,7 @@ class DeviceSteps {
  private:
   /// A kind of step.
   struct Kind {
-    std::shared_ptr<WorkerLayout> layout;  ///< the graph reads its copy on the device
+    std::shared_ptr<models::WorkerLayout> layout;  ///< the graph reads its copy on the device
     int runs = 0;
     std::unique_ptr<StepGraph> graph = nullptr;
   };
@@ -65,14 +65,14 @@ class DeviceSteps {
   Kind& find_kind(const std::vector<std::int64_t>& starts);
   void compute(const Kind& kind);
   torch::Tensor gather_batch(std::int64_t rows);
-  torch::Tensor measure(const Classifier::Output& output);
-  void give_side_stream(cuda::SideStream* side);
+  torch::Tensor measure(const models::Classifier::Output& output);
+  void give_side_stream(tensors::SideStream* side);
 
   DeviceStepsSpec spec_;
-  cuda::SideStream side_;  ///< for gradients of convolutions' weights
-  DeviceImages images_;
+  tensors::SideStream side_;  ///< for gradients of convolutions' weights
+  feed::DeviceImages images_;
   torch::Tensor ids_, choices_, collected_;
   std::list<Kind> kinds_;  ///< the last used first
 };
 
-}  // namespace impart
+}  // namespace impart::train

@@ -4,9 +4,9 @@
 
 #include <torch/torch.h>
 
-#include "impart/cuda/torch_stream.h"
+#include "impart/tensors/torch_stream.h"
 
-namespace impart {
+namespace impart::train {
 namespace {
 
 /// Whether two tensors of one shape lie in memory in the same order.
@@ -35,7 +35,7 @@ cuda::StepState* DeviceUpdate::state() {
 }
 
 void DeviceUpdate::begin(const Step& step) {
-  const OptimizerConfig& optimizer = spec_.optimizer;
+  const config::OptimizerConfig& optimizer = spec_.optimizer;
   spec_.state->set_steps(spec_.state->steps() + 1);
   const auto count = static_cast<double>(spec_.state->steps());
   cuda::set_step(
@@ -45,7 +45,7 @@ void DeviceUpdate::begin(const Step& step) {
        .loss_scale = static_cast<float>(1.0 / static_cast<double>(step.examples)),
        .correction1 = static_cast<float>(1 - std::pow(optimizer.beta1, count)),
        .correction2 = static_cast<float>(std::sqrt(1 - std::pow(optimizer.beta2, count)))},
-      cuda::current_stream());
+      tensors::current_stream());
   if (spec_.sum != nullptr) {
     spec_.sum->note_sum(static_cast<std::size_t>(spec_.parameters->gradients().numel()));
   }
@@ -77,7 +77,7 @@ void DeviceUpdate::sum_gradients() {
     FlatParameters::view_of(slices[i], flat).copy_(gradient_of(i));
   }
   spec_.sum->sum(flat.data_ptr<float>(), static_cast<std::size_t>(flat.numel()),
-                 cuda::current_stream());
+                 tensors::current_stream());
 }
 
 /// Where the gradients are; `kept` holds what must live until they have been read.
@@ -103,7 +103,7 @@ std::vector<cuda::GradientSlice> DeviceUpdate::find_gradients(
 
 void DeviceUpdate::apply() {
   const torch::NoGradGuard no_grad;
-  const OptimizerConfig& config = spec_.optimizer;
+  const config::OptimizerConfig& config = spec_.optimizer;
   if (spec_.sum != nullptr) sum_gradients();
   std::vector<torch::Tensor> kept;
   const auto gradients = find_gradients(kept);
@@ -114,7 +114,7 @@ void DeviceUpdate::apply() {
        .first = moments[0].data_ptr<float>(),
        .second = moments.size() > 1 ? moments[1].data_ptr<float>() : nullptr,
        .halves = spec_.half_weights != nullptr ? spec_.half_weights->values().data_ptr() : nullptr,
-       .adamw = config.name == OptimizerConfig::Name::kAdamw,
+       .adamw = config.name == config::OptimizerConfig::Name::kAdamw,
        .momentum = static_cast<float>(config.momentum),
        .weight_decay = static_cast<float>(config.weight_decay),
        .nesterov = config.nesterov,
@@ -124,7 +124,7 @@ void DeviceUpdate::apply() {
        .step = state(),
        .clip_norm = static_cast<float>(config.clip_norm),
        .scratch = scratch_.data_ptr<float>()},
-      cuda::current_stream());
+      tensors::current_stream());
 }
 
-}  // namespace impart
+}  // namespace impart::train

@@ -13,15 +13,15 @@
 #include "impart/train/half_weights.h"
 #include "impart/train/optimizer.h"
 
-namespace impart {
+namespace impart::train {
 
 /// What the steps of a model on a GPU change; all must outlive the update.
 struct DeviceUpdateSpec {
-  OptimizerConfig optimizer = {};
+  config::OptimizerConfig optimizer = {};
   FlatParameters* parameters = nullptr;
   HalfWeights* half_weights = nullptr;  ///< null: the model computes in float
   Optimizer* state = nullptr;           ///< momentum and the like; its steps are counted here
-  DeviceSum* sum = nullptr;             ///< null: gradients are those of this process alone
+  comm::DeviceSum* sum = nullptr;       ///< null: gradients are those of this process alone
 };
 
 /// Ends a step on a GPU: one kernel reads the gradients where the backward pass put them, changes
@@ -59,4 +59,4 @@ class DeviceUpdate {
   torch::Tensor scratch_;
 };
 
-}  // namespace impart
+}  // namespace impart::train

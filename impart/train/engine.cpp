@@ -9,11 +9,11 @@
 
 #include "impart/comm/exact_sum.h"
 #include "impart/core/error.h"
+#include "impart/models/layers/worker_statistics.h"
 #include "impart/models/losses.h"
-#include "impart/models/worker_statistics.h"
-#include "impart/train/placement.h"
+#include "impart/placement/placement.h"
 
-namespace impart {
+namespace impart::train {
 namespace {
 
 /// Most examples in one forward pass where the config leaves it to us.
@@ -50,26 +50,27 @@ class Timer {
 
 }  // namespace
 
-Engine::Engine(EngineSpec spec, Communicator& communicator)
+Engine::Engine(EngineSpec spec, comm::Communicator& communicator)
     : spec_(std::move(spec)),
       communicator_(communicator),
-      hosted_(hosted_workers(spec_.config.workers.count, communicator.rank(), communicator.size())),
-      signal_set_(notions_of(spec_.config, spec_.own)),
-      layout_(std::make_shared<WorkerLayout>()),
-      dropout_(std::make_shared<DropoutPlan>()),
+      hosted_(placement::hosted_workers(spec_.config.workers.count, communicator.rank(),
+                                        communicator.size())),
+      signal_set_(placement::tracked_notions(config::placement_spec(spec_.config, spec_.own))),
+      layout_(std::make_shared<models::WorkerLayout>()),
+      dropout_(std::make_shared<models::DropoutPlan>()),
       parameters_(*spec_.model),
       optimizer_(spec_.config.optimizer, parameters_.values()),
       gradient_sum_(parameters_, communicator) {
-  if (spec_.config.workers.batch_norm == WorkersConfig::BatchNorm::kShared &&
+  if (spec_.config.workers.batch_norm == config::WorkersConfig::BatchNorm::kShared &&
       communicator.size() > 1) {
     throw ConfigError("workers.batch_norm: shared needs all workers in one process");
   }
-  set_worker_layout(*spec_.model, layout_);
+  models::set_worker_layout(*spec_.model, layout_);
   dropout_->seed = spec_.config.seed;
-  set_dropout_plan(*spec_.model, dropout_);
+  models::set_dropout_plan(*spec_.model, dropout_);
   start_worker_statistics();
   if (is_exact()) torch::set_num_threads(1);
-  if (spec_.config.precision == RunConfig::Precision::kBf16) {
+  if (spec_.config.precision == config::RunConfig::Precision::kBf16) {
     half_weights_ = std::make_unique<HalfWeights>(*spec_.model, parameters_);
   }
   if (device().is_cuda()) start_device_steps();
@@ -87,14 +88,14 @@ std::int64_t Engine::most_rows() const {
 /// Whether every step is one pass, after which a kernel can change the weights. The answer is that
 /// of the process with the most workers: all must agree.
 bool Engine::can_update_on_device() const {
-  const WorkersConfig& workers = spec_.config.workers;
+  const config::WorkersConfig& workers = spec_.config.workers;
   const std::int64_t hosted = (workers.count + communicator_.size() - 1) / communicator_.size();
   const std::int64_t rows = hosted * workers.batch;
   return cuda::has_kernels() && !is_local() && !is_exact() && rows <= most_rows();
 }
 
 void Engine::start_device_steps() {
-  using Transport = WorkersConfig::Transport;
+  using Transport = config::WorkersConfig::Transport;
   const Transport transport = spec_.config.workers.transport;
   if (!can_update_on_device()) {
     if (transport != Transport::kNccl) return;
@@ -103,9 +104,9 @@ void Engine::start_device_steps() {
         "forward pass (workers.micro_batch); take auto");
   }
   if (transport != Transport::kMpi) {
-    device_sum_ = make_device_sum(communicator_, transport == Transport::kNccl
-                                                     ? DeviceSumUse::kAlways
-                                                     : DeviceSumUse::kWherePossible);
+    device_sum_ = comm::make_device_sum(communicator_, transport == Transport::kNccl
+                                                           ? comm::DeviceSumUse::kAlways
+                                                           : comm::DeviceSumUse::kWherePossible);
   }
   if (communicator_.size() > 1 && !device_sum_) return;
   device_update_ =
@@ -126,21 +127,23 @@ void Engine::start_device_steps() {
 
 /// All workers start from the model's own statistics.
 void Engine::start_worker_statistics() {
-  const bool shared = spec_.config.workers.batch_norm == WorkersConfig::BatchNorm::kShared;
+  const bool shared = spec_.config.workers.batch_norm == config::WorkersConfig::BatchNorm::kShared;
   const std::int64_t workers = shared ? 1 : hosted_.count;
-  visit_batch_norms(*spec_.model, [&](const std::string&, WorkerBatchNorm2dImpl& layer) {
-    layer.set_worker_statistics(layer.running_mean.repeat({workers, 1}),
-                                layer.running_var.repeat({workers, 1}));
-  });
+  models::visit_batch_norms(*spec_.model,
+                            [&](const std::string&, models::WorkerBatchNorm2dImpl& layer) {
+                              layer.set_worker_statistics(layer.running_mean.repeat({workers, 1}),
+                                                          layer.running_var.repeat({workers, 1}));
+                            });
 }
 
-void Engine::begin_epoch(const StepPlan& plan, std::uint32_t epoch, std::uint32_t first_step) {
+void Engine::begin_epoch(const placement::StepPlan& plan, std::uint32_t epoch,
+                         std::uint32_t first_step) {
   plan_ = &plan;
   first_step_ = first_step;
   dropout_->epoch = epoch;
-  VisitList visits = visits_of(plan, hosted_, first_step, plan.steps());
+  placement::VisitList visits = placement::visits_of(plan, hosted_, first_step, plan.steps());
   const auto rows = static_cast<std::int64_t>(visits.ids.size());
-  FeedPlan feed_plan{
+  feed::FeedPlan feed_plan{
       .epoch = epoch, .ids = std::move(visits.ids), .workers = std::move(visits.workers)};
   groups_.clear();
   next_row_ = 0;
@@ -167,7 +170,8 @@ void Engine::begin_epoch(const StepPlan& plan, std::uint32_t epoch, std::uint32_
 std::vector<Engine::Group> Engine::group_workers(std::uint32_t step, std::int64_t first_row) const {
   const std::int64_t most = most_rows();
   const bool one_by_one = is_exact() || is_local();
-  const bool shared_norm = spec_.config.workers.batch_norm == WorkersConfig::BatchNorm::kShared;
+  const bool shared_norm =
+      spec_.config.workers.batch_norm == config::WorkersConfig::BatchNorm::kShared;
   std::vector<Group> groups;
   std::int64_t row = first_row;
   for (std::uint32_t worker = 0; worker < hosted_.count; ++worker) {
@@ -193,7 +197,7 @@ void Engine::set_layout(const Group& group, std::uint32_t step) {
     const WorkerId id{hosted_.first + group.first + worker};
     dropout_->slices.push_back({id, static_cast<std::int64_t>(plan_->batch_of(id, step).size())});
   }
-  if (spec_.config.workers.batch_norm == WorkersConfig::BatchNorm::kShared) {
+  if (spec_.config.workers.batch_norm == config::WorkersConfig::BatchNorm::kShared) {
     layout_->starts = {0, group.rows};
     return;
   }
@@ -207,17 +211,17 @@ void Engine::set_layout(const Group& group, std::uint32_t step) {
 
 torch::Tensor Engine::forward_losses(const Group& group, std::uint32_t step) {
   set_layout(group, step);
-  const Batch batch = spec_.feed->next(seconds_);
+  const feed::Batch batch = spec_.feed->next(seconds_);
   const Timer timer(seconds_.forward);
   const auto output = spec_.model->forward(batch.inputs);
-  const MeasuredLosses losses = measure_losses(output.logits, batch.targets);
+  const models::MeasuredLosses losses = models::measure_losses(output.logits, batch.targets);
   if (spec_.collect_signals) {
     collected_.narrow(1, group.row, group.rows)
         .copy_(signal_set_.compute(output, batch.targets, losses));
   }
   const double smoothing = spec_.config.optimizer.label_smoothing;
   if (smoothing == 0) return losses.examples;
-  return smooth_losses(losses.examples, output.logits, batch.targets, smoothing);
+  return models::smooth_losses(losses.examples, output.logits, batch.targets, smoothing);
 }
 
 void Engine::run_backward(const torch::Tensor& loss) {
@@ -299,7 +303,7 @@ void Engine::run_exact_step(std::uint32_t step, double learning_rate) {
     for (torch::Tensor& gradient : gradients) gradient = gradient.to(torch::kCPU);
     for (torch::Tensor& gradient : gradients) contributions.emplace_back(floats(gradient));
     change_on_host(parameters_.gradients(), [&](torch::Tensor& sum) {
-      exact_all_reduce_sum(communicator_, contributions, floats(sum));
+      comm::exact_all_reduce_sum(communicator_, contributions, floats(sum));
     });
   }
   const Timer timer(seconds_.weight_update);
@@ -321,8 +325,8 @@ void Engine::run_local_step(std::uint32_t step, double learning_rate) {
     replica.optimizer.step(parameters_.values(), parameters_.gradients(), learning_rate);
     replica.values.copy_(parameters_.values());
   }
-  const SyncRule& sync = spec_.config.workers.sync;
-  const bool due = sync.kind == SyncRule::Kind::kEverySteps && (step + 1) % sync.steps == 0;
+  const config::SyncRule& sync = spec_.config.workers.sync;
+  const bool due = sync.kind == config::SyncRule::Kind::kEverySteps && (step + 1) % sync.steps == 0;
   if (due) average_replicas();
 }
 
@@ -336,7 +340,7 @@ void Engine::average_replicas() {
     for (Replica& replica : replicas_) values.push_back(replica.values.to(torch::kCPU));
     for (torch::Tensor& value : values) contributions.emplace_back(floats(value));
     change_on_host(mean, [&](torch::Tensor& sum) {
-      exact_all_reduce_sum(communicator_, contributions, floats(sum));
+      comm::exact_all_reduce_sum(communicator_, contributions, floats(sum));
     });
   } else {
     mean.zero_();
@@ -348,13 +352,13 @@ void Engine::average_replicas() {
 }
 
 void Engine::end_epoch() {
-  if (device_sum_) device_sum_->wait(cuda::current_stream());
+  if (device_sum_) device_sum_->wait(tensors::current_stream());
   if (is_local()) average_replicas();
   if (half_weights_ && !device_update_) half_weights_->refresh();
 }
 
 torch::Tensor Engine::collected_signals() const {
-  if (device_sum_) device_sum_->wait(cuda::current_stream());
+  if (device_sum_) device_sum_->wait(tensors::current_stream());
   if (device_steps_) return device_steps_->collected(next_row_);
   return collected_.narrow(1, 0, next_row_).to(torch::kCPU).contiguous();
 }
@@ -365,7 +369,8 @@ torch::Tensor Engine::gather_rows(const torch::Tensor& hosted_rows) {
   const std::int64_t width = mine.numel() / std::max<std::int64_t>(1, mine.size(0));
   std::vector<std::size_t> counts;
   for (std::uint32_t rank = 0; rank < communicator_.size(); ++rank) {
-    const auto there = hosted_workers(spec_.config.workers.count, rank, communicator_.size());
+    const auto there =
+        placement::hosted_workers(spec_.config.workers.count, rank, communicator_.size());
     counts.push_back(there.count * static_cast<std::size_t>(width));
   }
   auto all = torch::empty({static_cast<std::int64_t>(spec_.config.workers.count), width});
@@ -377,21 +382,21 @@ torch::Tensor Engine::gather_rows(const torch::Tensor& hosted_rows) {
 
 void Engine::collapse_statistics() {
   const torch::NoGradGuard no_grad;
-  auto statistics = sum_worker_statistics(*spec_.model);
+  auto statistics = models::sum_worker_statistics(*spec_.model);
   if (statistics.numel() == 0) return;
-  const bool shared = spec_.config.workers.batch_norm == WorkersConfig::BatchNorm::kShared;
+  const bool shared = spec_.config.workers.batch_norm == config::WorkersConfig::BatchNorm::kShared;
   const bool first_only =
-      spec_.config.workers.running_stats == WorkersConfig::RunningStats::kWorker0;
+      spec_.config.workers.running_stats == config::WorkersConfig::RunningStats::kWorker0;
   if (device().is_cuda() && communicator_.size() == 1) {
-    collapse_running_statistics(*spec_.model,
-                                first_only ? StatisticsOfRun::kWorker0 : StatisticsOfRun::kMean);
+    models::collapse_running_statistics(*spec_.model, first_only ? models::StatisticsOfRun::kWorker0
+                                                                 : models::StatisticsOfRun::kMean);
     return;
   }
   if (!shared) {
     // All rows, then summed in the order of workers: the same bits for every number of processes.
     std::vector<torch::Tensor> rows;
     for (std::uint32_t worker = 0; worker < hosted_.count; ++worker) {
-      rows.push_back(copy_worker_statistics(*spec_.model, worker));
+      rows.push_back(models::copy_worker_statistics(*spec_.model, worker));
     }
     const auto all = gather_rows(torch::stack(rows));
     statistics = first_only ? all[0].clone() : torch::zeros_like(all[0]);
@@ -399,17 +404,17 @@ void Engine::collapse_statistics() {
       statistics += all[worker];
     if (!first_only) statistics /= static_cast<double>(all.size(0));
   }
-  set_running_statistics(*spec_.model, statistics.to(device()));
+  models::set_running_statistics(*spec_.model, statistics.to(device()));
 }
 
 /// Worker by worker, so that batches, and with them the bits, do not depend on the number of
 /// processes.
-std::vector<float> Engine::inference_losses(const Partition& partition) {
+std::vector<float> Engine::inference_losses(const placement::Partition& partition) {
   const torch::NoGradGuard no_grad;
   collapse_statistics();
   spec_.model->eval();
-  const Parts parts = partition.parts();
-  FeedPlan plan{.augment = false};
+  const placement::Parts parts = partition.parts();
+  feed::FeedPlan plan{.augment = false};
   for (std::uint32_t worker = hosted_.first; worker < hosted_.first + hosted_.count; ++worker) {
     const auto part = parts.of(WorkerId{worker});
     for (std::size_t end = 0; end < part.size();) {
@@ -423,12 +428,12 @@ std::vector<float> Engine::inference_losses(const Partition& partition) {
   auto mine = torch::empty({static_cast<std::int64_t>(plan.ids.size())},
                            torch::TensorOptions().device(device()));
   spec_.feed->begin(std::move(plan));
-  PhaseSeconds waiting;  // whoever calls counts the whole pass
+  store::PhaseSeconds waiting;  // whoever calls counts the whole pass
   for (std::size_t i = 0; i < ends.size(); ++i) {
     const std::int64_t start = i == 0 ? 0 : ends[i - 1];
-    const Batch batch = spec_.feed->next(waiting);
+    const feed::Batch batch = spec_.feed->next(waiting);
     mine.narrow(0, start, ends[i] - start)
-        .copy_(example_losses(spec_.model->forward(batch.inputs).logits, batch.targets));
+        .copy_(models::example_losses(spec_.model->forward(batch.inputs).logits, batch.targets));
   }
   spec_.model->train();
   auto host = mine.to(torch::kCPU).contiguous();
@@ -436,11 +441,12 @@ std::vector<float> Engine::inference_losses(const Partition& partition) {
 }
 
 /// The values of all examples, from those of every process's parts.
-std::vector<float> Engine::gather_by_example(std::span<const float> mine, const Parts& parts) {
+std::vector<float> Engine::gather_by_example(std::span<const float> mine,
+                                             const placement::Parts& parts) {
   std::vector<ExampleId> ids;
   std::vector<std::size_t> counts;
   for (std::uint32_t rank = 0; rank < communicator_.size(); ++rank) {
-    const auto there = hosted_workers(parts.workers(), rank, communicator_.size());
+    const auto there = placement::hosted_workers(parts.workers(), rank, communicator_.size());
     const std::size_t before = ids.size();
     for (std::uint32_t worker = there.first; worker < there.first + there.count; ++worker) {
       const auto part = parts.of(WorkerId{worker});
@@ -454,4 +460,4 @@ std::vector<float> Engine::gather_by_example(std::span<const float> mine, const 
   return by_example;
 }
 
-}  // namespace impart
+}  // namespace impart::train

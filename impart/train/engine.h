@@ -10,30 +10,30 @@
 
 #include "impart/comm/communicator.h"
 #include "impart/comm/device_sum.h"
+#include "impart/config/config.h"
+#include "impart/feed/feed.h"
 #include "impart/models/classifier.h"
-#include "impart/models/dropout.h"
-#include "impart/models/worker_batch_norm.h"
-#include "impart/partition/hosted_workers.h"
-#include "impart/partition/step_plan.h"
+#include "impart/models/layers/dropout.h"
+#include "impart/models/layers/worker_batch_norm.h"
+#include "impart/placement/hosted_workers.h"
+#include "impart/placement/step_plan.h"
 #include "impart/store/ledger.h"
 #include "impart/train/batch_signals.h"
-#include "impart/train/config.h"
 #include "impart/train/device_steps.h"
 #include "impart/train/device_update.h"
-#include "impart/train/feed.h"
 #include "impart/train/flat_parameters.h"
 #include "impart/train/gradient_sum.h"
 #include "impart/train/half_weights.h"
 #include "impart/train/optimizer.h"
 
-namespace impart {
+namespace impart::train {
 
 struct EngineSpec {
-  RunConfig config;
-  std::shared_ptr<Classifier> model;  ///< initialised, on its device
-  Feed* feed = nullptr;               ///< training data; must outlive the engine
-  OwnRows own = {};                   ///< that the config may name
-  bool collect_signals = true;        ///< false only to measure what collecting costs
+  config::RunConfig config;
+  std::shared_ptr<models::Classifier> model;  ///< initialised, on its device
+  feed::Feed* feed = nullptr;                 ///< training data; must outlive the engine
+  placement::OwnRows own = {};                ///< that the config may name
+  bool collect_signals = true;                ///< false only to measure what collecting costs
 };
 
 /// Runs training steps for the workers that this process hosts. They share one model and are run
@@ -51,11 +51,11 @@ struct EngineSpec {
 /// whose examples are all on the device are recorded once and then replayed: see DeviceSteps.
 class Engine {
  public:
-  Engine(EngineSpec spec, Communicator& communicator);
+  Engine(EngineSpec spec, comm::Communicator& communicator);
 
   /// Gets ready for an epoch that starts, or goes on, with `first_step`: tells the feed what it
   /// will be asked for and makes room for signals. The plan must live until the end of the epoch.
-  void begin_epoch(const StepPlan& plan, std::uint32_t epoch, std::uint32_t first_step);
+  void begin_epoch(const placement::StepPlan& plan, std::uint32_t epoch, std::uint32_t first_step);
 
   /// One step with this learning rate. No host work per example, no waiting for the device.
   /// Collective: every process calls it, in the same order.
@@ -77,15 +77,15 @@ class Engine {
   /// The loss of every example under the current model, in evaluation mode and without
   /// augmentation; each process computes those of its workers' parts.
   /// Collective: every process calls it, in the same order.
-  std::vector<float> inference_losses(const Partition& partition);
+  std::vector<float> inference_losses(const placement::Partition& partition);
 
-  Classifier& model() { return *spec_.model; }
-  const HostedWorkers& hosted() const { return hosted_; }
+  models::Classifier& model() { return *spec_.model; }
+  const placement::HostedWorkers& hosted() const { return hosted_; }
   torch::Device device() const { return spec_.feed->device(); }
 
   /// Where the time of this process's steps went since it was last reset; on a GPU, where steps are
   /// only started, the time it took to start them.
-  PhaseSeconds& seconds() { return seconds_; }
+  store::PhaseSeconds& seconds() { return seconds_; }
 
   /// All that a checkpoint must keep besides the model's own state: named tensors on the host,
   /// those of all workers of the run. Collective: every process calls it, in the same order.
@@ -123,32 +123,34 @@ class Engine {
   void run_exact_step(std::uint32_t step, double learning_rate);
   void run_local_step(std::uint32_t step, double learning_rate);
   void average_replicas();
-  bool is_local() const { return spec_.config.workers.sync.kind != SyncRule::Kind::kStep; }
-  bool is_exact() const { return spec_.config.workers.reduce == WorkersConfig::Reduce::kExact; }
-  std::vector<float> gather_by_example(std::span<const float> mine, const Parts& parts);
+  bool is_local() const { return spec_.config.workers.sync.kind != config::SyncRule::Kind::kStep; }
+  bool is_exact() const {
+    return spec_.config.workers.reduce == config::WorkersConfig::Reduce::kExact;
+  }
+  std::vector<float> gather_by_example(std::span<const float> mine, const placement::Parts& parts);
   torch::Tensor gather_rows(const torch::Tensor& hosted_rows);
 
   EngineSpec spec_;
-  Communicator& communicator_;
-  HostedWorkers hosted_;
+  comm::Communicator& communicator_;
+  placement::HostedWorkers hosted_;
   SignalSet signal_set_;
-  std::shared_ptr<WorkerLayout> layout_;
-  std::shared_ptr<DropoutPlan> dropout_;
+  std::shared_ptr<models::WorkerLayout> layout_;
+  std::shared_ptr<models::DropoutPlan> dropout_;
   FlatParameters parameters_;
   std::unique_ptr<HalfWeights> half_weights_;  ///< for `precision: bf16`
   Optimizer optimizer_;
   GradientSum gradient_sum_;
-  std::unique_ptr<DeviceSum> device_sum_;        ///< where GPUs sum among themselves
+  std::unique_ptr<comm::DeviceSum> device_sum_;  ///< where GPUs sum among themselves
   std::unique_ptr<DeviceUpdate> device_update_;  ///< where a kernel ends the steps
   std::vector<Replica> replicas_;
   std::unique_ptr<DeviceSteps> device_steps_;  ///< where steps can be recorded
 
-  const StepPlan* plan_ = nullptr;
+  const placement::StepPlan* plan_ = nullptr;
   std::vector<std::vector<Group>> groups_;  ///< of the steps since first_step_
   std::uint32_t first_step_ = 0;
   torch::Tensor collected_;
   std::int64_t next_row_ = 0;
-  PhaseSeconds seconds_;
+  store::PhaseSeconds seconds_;
 };
 
-}  // namespace impart
+}  // namespace impart::train

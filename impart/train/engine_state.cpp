@@ -3,10 +3,10 @@
 #include <fmt/format.h>
 #include <torch/torch.h>
 
-#include "impart/models/worker_statistics.h"
+#include "impart/models/layers/worker_statistics.h"
 #include "impart/train/engine.h"
 
-namespace impart {
+namespace impart::train {
 
 std::vector<std::pair<std::string, torch::Tensor>> Engine::gather_state() {
   std::vector<std::pair<std::string, torch::Tensor>> state;
@@ -18,11 +18,12 @@ std::vector<std::pair<std::string, torch::Tensor>> Engine::gather_state() {
     state.emplace_back(name + ".steps", torch::tensor({optimizer.steps()}, torch::kInt64));
   };
   add_optimizer("optimizer", optimizer_);
-  if (sum_worker_statistics(*spec_.model).numel() > 0) {
+  if (models::sum_worker_statistics(*spec_.model).numel() > 0) {
     std::vector<torch::Tensor> rows;
-    const bool shared = spec_.config.workers.batch_norm == WorkersConfig::BatchNorm::kShared;
+    const bool shared =
+        spec_.config.workers.batch_norm == config::WorkersConfig::BatchNorm::kShared;
     for (std::uint32_t worker = 0; worker < hosted_.count; ++worker) {
-      rows.push_back(copy_worker_statistics(*spec_.model, shared ? 0 : worker));
+      rows.push_back(models::copy_worker_statistics(*spec_.model, shared ? 0 : worker));
     }
     state.emplace_back("worker_statistics", gather_rows(torch::stack(rows)));
   }
@@ -53,17 +54,19 @@ void Engine::restore_state(const std::function<torch::Tensor(const std::string&)
     parameters_.copy_from_cpu_order(find(fmt::format("optimizer.{}", i)), optimizer_.state()[i]);
   }
   optimizer_.set_steps(find("optimizer.steps").item<std::int64_t>());
-  if (sum_worker_statistics(*spec_.model).numel() > 0) {
-    const bool shared = spec_.config.workers.batch_norm == WorkersConfig::BatchNorm::kShared;
+  if (models::sum_worker_statistics(*spec_.model).numel() > 0) {
+    const bool shared =
+        spec_.config.workers.batch_norm == config::WorkersConfig::BatchNorm::kShared;
     const auto rows =
         find("worker_statistics").narrow(0, hosted_.first, shared ? 1 : hosted_.count);
     std::int64_t start = 0;
-    visit_batch_norms(*spec_.model, [&](const std::string&, WorkerBatchNorm2dImpl& layer) {
-      const auto mean = rows.narrow(1, start, layer.channels());
-      const auto variance = rows.narrow(1, start + layer.channels(), layer.channels());
-      layer.set_worker_statistics(mean.to(device()), variance.to(device()));
-      start += 2 * layer.channels();
-    });
+    models::visit_batch_norms(
+        *spec_.model, [&](const std::string&, models::WorkerBatchNorm2dImpl& layer) {
+          const auto mean = rows.narrow(1, start, layer.channels());
+          const auto variance = rows.narrow(1, start + layer.channels(), layer.channels());
+          layer.set_worker_statistics(mean.to(device()), variance.to(device()));
+          start += 2 * layer.channels();
+        });
   }
   for (std::size_t worker = 0; worker < replicas_.size(); ++worker) {
     const auto row = static_cast<std::int64_t>(hosted_.first + worker);
@@ -77,4 +80,4 @@ void Engine::restore_state(const std::function<torch::Tensor(const std::string&)
   }
 }
 
-}  // namespace impart
+}  // namespace impart::train

@@ -8,19 +8,19 @@
 
 #include <torch/torch.h>
 
+#include "impart/models/layers/worker_statistics.h"
 #include "impart/models/losses.h"
-#include "impart/models/worker_statistics.h"
 
-namespace impart {
+namespace impart::train {
 namespace {
 
 /// Lets batch norms use the test batch's statistics while it lives, and puts everything back.
 class BatchStatistics {
  public:
-  BatchStatistics(Classifier& model, std::uint32_t workers)
-      : model_(model), layout_(std::make_shared<WorkerLayout>()) {
+  BatchStatistics(models::Classifier& model, std::uint32_t workers)
+      : model_(model), layout_(std::make_shared<models::WorkerLayout>()) {
     layout_->starts.assign(workers + 1, 0);
-    visit_batch_norms(model, [&](const std::string&, WorkerBatchNorm2dImpl& layer) {
+    models::visit_batch_norms(model, [&](const std::string&, models::WorkerBatchNorm2dImpl& layer) {
       const auto copy = [](const torch::Tensor& t) { return t.defined() ? t.clone() : t; };
       saved_.push_back({copy(layer.worker_mean()), copy(layer.worker_variance()),
                         layer.num_batches_tracked.clone(), layer.layout()});
@@ -30,13 +30,14 @@ class BatchStatistics {
   }
   ~BatchStatistics() {
     std::size_t i = 0;
-    visit_batch_norms(model_, [&](const std::string&, WorkerBatchNorm2dImpl& layer) {
-      const Saved& saved = saved_[i++];
-      layer.set_worker_statistics(saved.mean, saved.variance);
-      layer.num_batches_tracked.copy_(saved.batches);
-      layer.set_layout(saved.layout);
-      layer.set_batch_statistics(false);
-    });
+    models::visit_batch_norms(model_,
+                              [&](const std::string&, models::WorkerBatchNorm2dImpl& layer) {
+                                const Saved& saved = saved_[i++];
+                                layer.set_worker_statistics(saved.mean, saved.variance);
+                                layer.num_batches_tracked.copy_(saved.batches);
+                                layer.set_layout(saved.layout);
+                                layer.set_batch_statistics(false);
+                              });
   }
   BatchStatistics(const BatchStatistics&) = delete;
   BatchStatistics& operator=(const BatchStatistics&) = delete;
@@ -49,17 +50,18 @@ class BatchStatistics {
  private:
   struct Saved {
     torch::Tensor mean, variance, batches;
-    std::shared_ptr<const WorkerLayout> layout;
+    std::shared_ptr<const models::WorkerLayout> layout;
   };
-  Classifier& model_;
-  std::shared_ptr<WorkerLayout> layout_;
+  models::Classifier& model_;
+  std::shared_ptr<models::WorkerLayout> layout_;
   std::vector<Saved> saved_;
 };
 
 /// The batches of this process: every P-th of the data set.
-FeedPlan plan_batches(std::uint64_t examples, const EvaluationSpec& spec,
-                      const Communicator& communicator) {
-  FeedPlan plan{.epoch = spec.epoch, .augment = spec.protocol == EvalConfig::Protocol::kPaper};
+feed::FeedPlan plan_batches(std::uint64_t examples, const EvaluationSpec& spec,
+                            const comm::Communicator& communicator) {
+  feed::FeedPlan plan{.epoch = spec.epoch,
+                      .augment = spec.protocol == config::EvalConfig::Protocol::kPaper};
   const std::uint64_t stride = std::uint64_t{spec.batch} * communicator.size();
   for (std::uint64_t start = std::uint64_t{spec.batch} * communicator.rank(); start < examples;
        start += stride) {
@@ -73,31 +75,31 @@ FeedPlan plan_batches(std::uint64_t examples, const EvaluationSpec& spec,
 
 }  // namespace
 
-Evaluation evaluate(Classifier& model, Feed& feed, const EvaluationSpec& spec,
-                    Communicator& communicator) {
+Evaluation evaluate(models::Classifier& model, feed::Feed& feed, const EvaluationSpec& spec,
+                    comm::Communicator& communicator) {
   const torch::NoGradGuard no_grad;
   model.eval();
   std::unique_ptr<BatchStatistics> statistics;
-  if (spec.protocol == EvalConfig::Protocol::kPaper) {
+  if (spec.protocol == config::EvalConfig::Protocol::kPaper) {
     statistics = std::make_unique<BatchStatistics>(model, spec.hosted_workers);
   }
   const auto options = torch::TensorOptions().device(feed.device());
   auto loss = torch::zeros({}, options.dtype(torch::kFloat64));
   auto counts = torch::zeros({2}, options.dtype(torch::kInt64));  // right ones, all
-  FeedPlan plan = plan_batches(feed.examples(), spec, communicator);
+  feed::FeedPlan plan = plan_batches(feed.examples(), spec, communicator);
   const std::size_t batches = plan.ends.size();
   feed.begin(std::move(plan));
-  PhaseSeconds waiting;  // whoever calls counts the whole evaluation
+  store::PhaseSeconds waiting;  // whoever calls counts the whole evaluation
   for (std::size_t i = 0; i < batches; ++i) {
-    const Batch batch = feed.next(waiting);
+    const feed::Batch batch = feed.next(waiting);
     if (statistics) statistics->set_rows(batch.targets.size(0));
     const auto logits = model.forward(batch.inputs).logits;
     const bool by_token = logits.dim() == 3;
-    const auto losses =
-        by_token ? token_losses(logits, batch.targets) : example_losses(logits, batch.targets);
+    const auto losses = by_token ? models::token_losses(logits, batch.targets)
+                                 : models::example_losses(logits, batch.targets);
     loss += losses.sum(torch::kFloat64);
     counts += torch::stack(
-        {logits.argmax(-1).eq(batch.targets).sum(), batch.targets.ne(kNoTarget).sum()});
+        {logits.argmax(-1).eq(batch.targets).sum(), batch.targets.ne(models::kNoTarget).sum()});
   }
   statistics.reset();
   model.train();
@@ -110,4 +112,4 @@ Evaluation evaluate(Classifier& model, Feed& feed, const EvaluationSpec& spec,
           .accuracy = 100 * sums[1] / predictions};
 }
 
-}  // namespace impart
+}  // namespace impart::train

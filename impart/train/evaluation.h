@@ -3,14 +3,14 @@
 #include <cstdint>
 
 #include "impart/comm/communicator.h"
+#include "impart/config/config.h"
+#include "impart/feed/feed.h"
 #include "impart/models/classifier.h"
-#include "impart/train/config.h"
-#include "impart/train/feed.h"
 
-namespace impart {
+namespace impart::train {
 
 struct EvaluationSpec {
-  EvalConfig::Protocol protocol = EvalConfig::Protocol::kClean;
+  config::EvalConfig::Protocol protocol = config::EvalConfig::Protocol::kClean;
   std::uint32_t batch = 256;
   std::uint32_t hosted_workers = 1;  ///< of this process, for the batch norms' layout
   std::uint32_t epoch = 0;           ///< for `paper`: whose random choices the test images get
@@ -30,7 +30,7 @@ struct Evaluation {
 /// prototype also moves its running statistics by them, which nothing it reports depends on; here
 /// they stay as they were.
 /// Collective: every process calls it, in the same order.
-Evaluation evaluate(Classifier& model, Feed& feed, const EvaluationSpec& spec,
-                    Communicator& communicator);
+Evaluation evaluate(models::Classifier& model, feed::Feed& feed, const EvaluationSpec& spec,
+                    comm::Communicator& communicator);
 
-}  // namespace impart
+}  // namespace impart::train

@@ -1,6 +1,6 @@
 #include "impart/train/flat_parameters.h"
 
-namespace impart {
+namespace impart::train {
 
 FlatParameters::FlatParameters(torch::nn::Module& model) {
   const torch::NoGradGuard no_grad;
@@ -47,4 +47,4 @@ void FlatParameters::copy_from_cpu_order(const torch::Tensor& ordered, torch::Te
   }
 }
 
-}  // namespace impart
+}  // namespace impart::train

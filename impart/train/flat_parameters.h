@@ -6,7 +6,7 @@
 #include <torch/nn/module.h>
 #include <torch/types.h>
 
-namespace impart {
+namespace impart::train {
 
 /// All parameters of a model in one float array, and their gradients in another, so that an
 /// optimiser step, an all-reduce or a copy is one pass over contiguous memory. The model's own
@@ -47,4 +47,4 @@ class FlatParameters {
   std::vector<Slice> slices_;
 };
 
-}  // namespace impart
+}  // namespace impart::train

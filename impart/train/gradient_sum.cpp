@@ -7,7 +7,7 @@
 #include <torch/csrc/autograd/variable.h>
 #include <torch/torch.h>
 
-namespace impart {
+namespace impart::train {
 
 /// Called when a parameter's gradient has been added to the flat array.
 class GradientSum::Hook : public torch::autograd::FunctionPostHook {
@@ -24,7 +24,7 @@ class GradientSum::Hook : public torch::autograd::FunctionPostHook {
   std::size_t bucket_;
 };
 
-GradientSum::GradientSum(FlatParameters& parameters, Communicator& communicator,
+GradientSum::GradientSum(FlatParameters& parameters, comm::Communicator& communicator,
                          std::int64_t bucket_bytes)
     : parameters_(parameters), communicator_(communicator) {
   if (communicator.size() == 1 || is_staged()) return;
@@ -92,4 +92,4 @@ void GradientSum::finish() {
   expecting_ = false;
 }
 
-}  // namespace impart
+}  // namespace impart::train

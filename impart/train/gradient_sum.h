@@ -7,7 +7,7 @@
 #include "impart/comm/communicator.h"
 #include "impart/train/flat_parameters.h"
 
-namespace impart {
+namespace impart::train {
 
 /// Sums gradients over the processes while the backward pass still runs. Parameters are grouped
 /// into buckets of about `bucket_bytes`, from the last layer to the first, as backward passes
@@ -18,7 +18,7 @@ namespace impart {
 /// Does nothing in a job of one process. The processes must run the same model.
 class GradientSum {
  public:
-  GradientSum(FlatParameters& parameters, Communicator& communicator,
+  GradientSum(FlatParameters& parameters, comm::Communicator& communicator,
               std::int64_t bucket_bytes = std::int64_t{4} << 20);
   ~GradientSum();
   GradientSum(const GradientSum&) = delete;
@@ -35,7 +35,7 @@ class GradientSum {
     std::int64_t start = 0, size = 0;
     std::size_t parameters = 0;
     std::size_t ready = 0;
-    std::unique_ptr<PendingOperation> reduce;
+    std::unique_ptr<comm::PendingOperation> reduce;
   };
   class Hook;
 
@@ -44,11 +44,11 @@ class GradientSum {
   void start_ready_buckets();
 
   FlatParameters& parameters_;
-  Communicator& communicator_;
+  comm::Communicator& communicator_;
   std::vector<Bucket> buckets_;
   std::size_t started_ = 0;
   bool expecting_ = false;
   std::vector<std::shared_ptr<void>> hooked_;  ///< keeps the hooked graph nodes alive
 };
 
-}  // namespace impart
+}  // namespace impart::train

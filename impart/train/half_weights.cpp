@@ -2,19 +2,19 @@
 
 #include <torch/torch.h>
 
-#include "impart/models/layers.h"
+#include "impart/models/layers/layers.h"
 #include "impart/models/module_tree.h"
 
-namespace impart {
+namespace impart::train {
 
 HalfWeights::HalfWeights(torch::nn::Module& model, FlatParameters& parameters)
     : parameters_(parameters), copies_(parameters.slices().size()) {
   values_ = torch::zeros(parameters.values().sizes(),
                          parameters.values().options().dtype(torch::kBFloat16));
-  visit_modules(model, [&](const std::string&, torch::nn::Module& module) {
-    auto* layer = dynamic_cast<ComputesInHalf*>(&module);
+  models::visit_modules(model, [&](const std::string&, torch::nn::Module& module) {
+    auto* layer = dynamic_cast<models::ComputesInHalf*>(&module);
     if (layer == nullptr) return;
-    for (const ComputesInHalf::Place& place : layer->half_places()) {
+    for (const models::ComputesInHalf::Place& place : layer->half_places()) {
       for (std::size_t i = 0; i < copies_.size(); ++i) {
         const auto& slice = parameters_.slices()[i];
         if (!slice.parameter.is_same(place.parameter)) continue;
@@ -41,4 +41,4 @@ void HalfWeights::collect_gradients() {
   }
 }
 
-}  // namespace impart
+}  // namespace impart::train

@@ -7,7 +7,7 @@
 
 #include "impart/train/flat_parameters.h"
 
-namespace impart {
+namespace impart::train {
 
 /// bfloat16 copies of parameters that a model computes with (`precision: bf16`), in one array as
 /// long as the float weights: of convolutions, and of all layers of transformers. Everything else
@@ -36,4 +36,4 @@ class HalfWeights {
   std::vector<torch::Tensor> copies_;
 };
 
-}  // namespace impart
+}  // namespace impart::train

@@ -3,20 +3,21 @@
 #include <cstddef>
 #include <vector>
 
-#include "impart/data/token_set.h"
+#include "impart/data/text/token_set.h"
 #include "impart/importance/importance_table.h"
 #include "impart/models/classifier.h"
-#include "impart/train/text_file.h"
+#include "impart/run/text_file.h"
 
-namespace impart {
+namespace impart::train {
 
 /// The `count` hardest and easiest training examples by each of the notions, with their texts.
-std::vector<TextRecord> choose_texts(const ImportanceTable& table,
-                                     const std::vector<NotionEntry>& notions, const TextData& data,
-                                     std::size_t count);
+std::vector<run::TextRecord> choose_texts(const importance::ImportanceTable& table,
+                                          const std::vector<importance::NotionEntry>& notions,
+                                          const data::TextData& data, std::size_t count);
 
 /// Adds the losses of their single tokens under the model as it is; of texts with classes, which
 /// predict no tokens, nothing.
-void add_token_losses(Classifier& model, const TextData& data, std::vector<TextRecord>& texts);
+void add_token_losses(models::Classifier& model, const data::TextData& data,
+                      std::vector<run::TextRecord>& texts);
 
-}  // namespace impart
+}  // namespace impart::train

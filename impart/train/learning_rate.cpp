@@ -4,10 +4,10 @@
 #include <cmath>
 #include <numbers>
 
-namespace impart {
+namespace impart::train {
 
-double learning_rate(const OptimizerConfig& optimizer, double progress, std::uint32_t epochs,
-                     std::uint32_t steps_per_epoch) {
+double learning_rate(const config::OptimizerConfig& optimizer, double progress,
+                     std::uint32_t epochs, std::uint32_t steps_per_epoch) {
   const double warmup = optimizer.warmup_epochs;
   if (progress < warmup) {
     // The first step is one step of the rise, so that it does not have rate 0.
@@ -16,7 +16,7 @@ double learning_rate(const OptimizerConfig& optimizer, double progress, std::uin
   const double rest = std::max(1e-9, static_cast<double>(epochs) - warmup);
   const double share = std::min(1.0, (progress - warmup) / rest);
   const double last = optimizer.lr * optimizer.final_lr_factor;
-  using Schedule = OptimizerConfig::Schedule;
+  using Schedule = config::OptimizerConfig::Schedule;
   switch (optimizer.schedule) {
     case Schedule::kStep: {
       const double drops = std::floor((progress - warmup) / optimizer.step_epochs);
@@ -32,4 +32,4 @@ double learning_rate(const OptimizerConfig& optimizer, double progress, std::uin
   return optimizer.lr;
 }
 
-}  // namespace impart
+}  // namespace impart::train

@@ -5,7 +5,7 @@
 #include <ATen/Parallel.h>
 #include <torch/torch.h>
 
-namespace impart {
+namespace impart::train {
 namespace {
 
 constexpr std::int64_t kGrain = 1 << 16;
@@ -18,8 +18,9 @@ void for_each_element(std::int64_t size, Update update) {
   });
 }
 
-void sgd_on_cpu(const OptimizerConfig& c, torch::Tensor& values, const torch::Tensor& gradients,
-                torch::Tensor& momentum, float rate, bool is_first) {
+void sgd_on_cpu(const config::OptimizerConfig& c, torch::Tensor& values,
+                const torch::Tensor& gradients, torch::Tensor& momentum, float rate,
+                bool is_first) {
   float* const value = values.data_ptr<float>();
   const float* const gradient = gradients.data_ptr<float>();
   float* const velocity = momentum.data_ptr<float>();
@@ -34,8 +35,9 @@ void sgd_on_cpu(const OptimizerConfig& c, torch::Tensor& values, const torch::Te
   });
 }
 
-void adamw_on_cpu(const OptimizerConfig& c, torch::Tensor& values, const torch::Tensor& gradients,
-                  std::vector<torch::Tensor>& state, float rate, std::int64_t step) {
+void adamw_on_cpu(const config::OptimizerConfig& c, torch::Tensor& values,
+                  const torch::Tensor& gradients, std::vector<torch::Tensor>& state, float rate,
+                  std::int64_t step) {
   float* const value = values.data_ptr<float>();
   const float* const gradient = gradients.data_ptr<float>();
   float* const first = state[0].data_ptr<float>();
@@ -54,14 +56,15 @@ void adamw_on_cpu(const OptimizerConfig& c, torch::Tensor& values, const torch::
 }
 
 /// The same from tensor operations, for other devices.
-void sgd_elsewhere(const OptimizerConfig& c, torch::Tensor& values, const torch::Tensor& gradients,
-                   torch::Tensor& momentum, double rate, bool is_first) {
+void sgd_elsewhere(const config::OptimizerConfig& c, torch::Tensor& values,
+                   const torch::Tensor& gradients, torch::Tensor& momentum, double rate,
+                   bool is_first) {
   const auto g = gradients.add(values, c.weight_decay);
   is_first ? momentum.copy_(g) : momentum.mul_(c.momentum).add_(g);
   values.sub_(c.nesterov && c.momentum > 0 ? g.add(momentum, c.momentum) : momentum, rate);
 }
 
-void adamw_elsewhere(const OptimizerConfig& c, torch::Tensor& values,
+void adamw_elsewhere(const config::OptimizerConfig& c, torch::Tensor& values,
                      const torch::Tensor& gradients, std::vector<torch::Tensor>& state, double rate,
                      std::int64_t step) {
   values.mul_(1 - rate * c.weight_decay);
@@ -74,8 +77,9 @@ void adamw_elsewhere(const OptimizerConfig& c, torch::Tensor& values,
 
 }  // namespace
 
-Optimizer::Optimizer(const OptimizerConfig& config, const torch::Tensor& values) : config_(config) {
-  const std::size_t count = config.name == OptimizerConfig::Name::kAdamw ? 2 : 1;
+Optimizer::Optimizer(const config::OptimizerConfig& config, const torch::Tensor& values)
+    : config_(config) {
+  const std::size_t count = config.name == config::OptimizerConfig::Name::kAdamw ? 2 : 1;
   for (std::size_t i = 0; i < count; ++i) state_.push_back(torch::zeros_like(values));
 }
 
@@ -88,7 +92,7 @@ void Optimizer::step(torch::Tensor& values, torch::Tensor& gradients, double lea
   }
   const bool on_cpu = values.device().is_cpu();
   const auto rate = static_cast<float>(learning_rate);
-  if (config_.name == OptimizerConfig::Name::kAdamw) {
+  if (config_.name == config::OptimizerConfig::Name::kAdamw) {
     on_cpu ? adamw_on_cpu(config_, values, gradients, state_, rate, steps_)
            : adamw_elsewhere(config_, values, gradients, state_, learning_rate, steps_);
   } else {
@@ -97,4 +101,4 @@ void Optimizer::step(torch::Tensor& values, torch::Tensor& gradients, double lea
   }
 }
 
-}  // namespace impart
+}  // namespace impart::train

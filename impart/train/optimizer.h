@@ -4,16 +4,16 @@
 
 #include <torch/types.h>
 
-#include "impart/train/config.h"
+#include "impart/config/config.h"
 
-namespace impart {
+namespace impart::train {
 
 /// SGD with momentum, or AdamW, over all parameters at once, as torch.optim defines them. The state
 /// is tensors as long as the parameters, so that it can be saved, copied and restored.
 class Optimizer {
  public:
   /// For parameters like `values`: their number, type and device.
-  Optimizer(const OptimizerConfig& config, const torch::Tensor& values);
+  Optimizer(const config::OptimizerConfig& config, const torch::Tensor& values);
 
   /// Changes `values` by one step against `gradients`. If the config says so, a gradient that is
   /// longer than clip_norm is first shortened to it, in place.
@@ -25,9 +25,9 @@ class Optimizer {
   void set_steps(std::int64_t steps) { steps_ = steps; }
 
  private:
-  OptimizerConfig config_;
+  config::OptimizerConfig config_;
   std::vector<torch::Tensor> state_;
   std::int64_t steps_ = 0;
 };
 
-}  // namespace impart
+}  // namespace impart::train

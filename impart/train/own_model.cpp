@@ -9,7 +9,7 @@
 #include "impart/core/error.h"
 #include "impart/models/module_tree.h"
 
-namespace impart {
+namespace impart::train {
 namespace {
 
 void check_module(const std::string& name, const torch::nn::Module& module) {
@@ -33,9 +33,9 @@ void check_parameter(const std::string& name, const torch::Tensor& parameter) {
 
 }  // namespace
 
-void check_own_model(Classifier& model) {
+void check_own_model(models::Classifier& model) {
   std::set<const void*> seen;
-  visit_modules(model, [&](const std::string& name, torch::nn::Module& module) {
+  models::visit_modules(model, [&](const std::string& name, torch::nn::Module& module) {
     check_module(name, module);
     for (const auto& item : module.named_parameters(/*recurse=*/false)) {
       const std::string full = name.empty() ? item.key() : name + "." + item.key();
@@ -47,9 +47,10 @@ void check_own_model(Classifier& model) {
   if (seen.empty()) throw ConfigError("own model: it has no parameters to train");
 }
 
-void prepare_own_model(Classifier& model, torch::Device device, Communicator& communicator) {
+void prepare_own_model(models::Classifier& model, torch::Device device,
+                       comm::Communicator& communicator) {
   const torch::NoGradGuard no_grad;
-  for (NamedTensor& state : state_of(model)) {
+  for (models::NamedTensor& state : models::state_of(model)) {
     torch::Tensor host = state.tensor.to(torch::kCPU).contiguous();
     communicator.broadcast({static_cast<std::byte*>(host.data_ptr()), host.nbytes()}, 0);
     state.tensor.copy_(host);
@@ -57,4 +58,4 @@ void prepare_own_model(Classifier& model, torch::Device device, Communicator& co
   model.to(device);
 }
 
-}  // namespace impart
+}  // namespace impart::train

@@ -12,14 +12,14 @@
 
 #include "impart/core/error.h"
 #include "impart/core/file.h"
-#include "impart/cuda/torch_stream.h"
-#include "impart/data/tokenizer.h"
-#include "impart/train/checkpoint.h"
+#include "impart/data/text/tokenizer.h"
+#include "impart/run/checkpoint.h"
+#include "impart/tensors/torch_stream.h"
 #include "impart/train/own_model.h"
 #include "impart/train/run_model.h"
 #include "impart/train/trainer.h"
 
-namespace impart {
+namespace impart::train {
 namespace {
 
 /// The first of these environment variables that holds a number, of at least `least`.
@@ -35,18 +35,18 @@ std::uint32_t number_in(std::initializer_list<const char*> names, int least,
 }
 
 /// How many processes of the job share this machine, as launchers tell it.
-std::uint32_t processes_here(const Communicator& communicator) {
+std::uint32_t processes_here(const comm::Communicator& communicator) {
   return number_in({"OMPI_COMM_WORLD_LOCAL_SIZE", "MPI_LOCALNRANKS", "SLURM_NTASKS_PER_NODE"}, 1,
                    communicator.size());
 }
 
 /// Which of them this one is, from 0.
-std::uint32_t number_here(const Communicator& communicator) {
+std::uint32_t number_here(const comm::Communicator& communicator) {
   return number_in({"OMPI_COMM_WORLD_LOCAL_RANK", "MPI_LOCALRANKID", "SLURM_LOCALID"}, 0,
                    communicator.rank());
 }
 
-void set_threads(const RunConfig& config, const Communicator& communicator) {
+void set_threads(const config::RunConfig& config, const comm::Communicator& communicator) {
   const std::uint32_t cores = std::max(1u, std::thread::hardware_concurrency());
   const std::uint32_t share = std::max(1u, cores / processes_here(communicator));
   torch::set_num_threads(static_cast<int>(config.threads > 0 ? config.threads : share));
@@ -54,11 +54,11 @@ void set_threads(const RunConfig& config, const Communicator& communicator) {
 
 /// All processes must take the same checkpoint, so process 0 chooses.
 /// Collective: every process calls it, in the same order.
-std::string agree_on_checkpoint(const RunSpec& spec, Communicator& communicator,
+std::string agree_on_checkpoint(const RunSpec& spec, comm::Communicator& communicator,
                                 const RunObserver& observer) {
   std::vector<std::byte> path(4096);
   if (communicator.rank() == 0) {
-    const auto found = find_checkpoint(spec.config.output, [&](const std::string& message) {
+    const auto found = run::find_checkpoint(spec.config.output, [&](const std::string& message) {
       if (observer.note) observer.note(message);
     });
     const std::string chosen = found.value_or("");
@@ -89,39 +89,40 @@ void prepare_folder(const RunSpec& spec) {
   }
   std::filesystem::create_directories(folder, error);
   if (error) throw IoError(fmt::format("{}: cannot create: {}", folder, error.message()));
-  clear_status(folder);
+  run::clear_status(folder);
   OutputFile config(folder + "/config.yaml");
   config.write(spec.config_text);
   config.commit();
-  write_environment(folder, {{"torch", TORCH_VERSION}});
+  run::write_environment(folder, {{"torch", TORCH_VERSION}});
 }
 
 /// Without the tokenizer nobody could use a language model.
-void keep_tokenizer(const LoadedData& data, const std::string& folder) {
-  const auto* text = std::get_if<TextData>(&data);
-  if (text && text->tokenizer) save_tokenizer(*text->tokenizer, folder + "/tokenizer.txt");
+void keep_tokenizer(const feed::LoadedData& data, const std::string& folder) {
+  const auto* text = std::get_if<data::TextData>(&data);
+  if (text && text->tokenizer) data::save_tokenizer(*text->tokenizer, folder + "/tokenizer.txt");
 }
 
-bool runs_on_gpu(const RunConfig& config) {
-  return config.device != RunConfig::Device::kCpu && torch::cuda::is_available();
+bool runs_on_gpu(const config::RunConfig& config) {
+  return config.device != config::RunConfig::Device::kCpu && torch::cuda::is_available();
 }
 
 /// The GPUs of a machine go round its processes.
-torch::Device choose_device(const RunConfig& config, const Communicator& communicator) {
+torch::Device choose_device(const config::RunConfig& config,
+                            const comm::Communicator& communicator) {
   if (!runs_on_gpu(config)) return torch::kCPU;
   const auto index = number_here(communicator) % torch::cuda::device_count();
   return {torch::kCUDA, static_cast<c10::DeviceIndex>(index)};
 }
 
 /// What the configuration can say but this engine cannot do.
-void check_supported(const RunConfig& config) {
-  if (config.precision != RunConfig::Precision::kFp32 && !runs_on_gpu(config)) {
+void check_supported(const config::RunConfig& config) {
+  if (config.precision != config::RunConfig::Precision::kFp32 && !runs_on_gpu(config)) {
     throw ConfigError("precision: tf32 and bf16 are for NVIDIA GPUs; on the CPU take fp32");
   }
-  if (config.workers.transport == WorkersConfig::Transport::kNccl && !runs_on_gpu(config)) {
+  if (config.workers.transport == config::WorkersConfig::Transport::kNccl && !runs_on_gpu(config)) {
     throw ConfigError("workers.transport: nccl is for NVIDIA GPUs; on the CPU take auto or mpi");
   }
-  if (config.device == RunConfig::Device::kCuda && !torch::cuda::is_available()) {
+  if (config.device == config::RunConfig::Device::kCuda && !torch::cuda::is_available()) {
     throw ConfigError("device: cuda, but no CUDA device can be used; take device=cpu or auto");
   }
 }
@@ -129,17 +130,17 @@ void check_supported(const RunConfig& config) {
 /// Which arithmetic torch's libraries may use for floats on a GPU. They take their first guess of
 /// an algorithm: to try several takes longer than it saves in a run of seconds, and may end
 /// differently every time. But their guess for exact floats is bad.
-void set_precision(const RunConfig& config) {
-  const bool tf32 = config.precision != RunConfig::Precision::kFp32;
+void set_precision(const config::RunConfig& config) {
+  const bool tf32 = config.precision != config::RunConfig::Precision::kFp32;
   at::globalContext().setAllowTF32CuDNN(tf32);
   at::globalContext().setAllowTF32CuBLAS(tf32);
   at::globalContext().setBenchmarkCuDNN(!tf32);
 }
 
-RunOutcome train(const RunSpec& spec, Communicator& communicator, const RunObserver& observer,
-                 LoadedData data) {
+RunOutcome train(const RunSpec& spec, comm::Communicator& communicator, const RunObserver& observer,
+                 feed::LoadedData data) {
   const torch::Device device = choose_device(spec.config, communicator);
-  if (device.is_cuda()) cuda::use_device(device.index());
+  if (device.is_cuda()) tensors::use_device(device.index());
   Trainer trainer(spec, communicator, observer,
                   prepare_run_data(std::move(data), spec.config, device, communicator));
   if (!spec.resume) return trainer.run();
@@ -154,15 +155,15 @@ RunOutcome train(const RunSpec& spec, Communicator& communicator, const RunObser
 
 }  // namespace
 
-RunOutcome run_training(const RunSpec& spec, Communicator& communicator,
+RunOutcome run_training(const RunSpec& spec, comm::Communicator& communicator,
                         const RunObserver& observer) {
   // Everything that can be wrong with the input is found before the run directory is touched.
   check_supported(spec.config);
   set_threads(spec.config, communicator);
   set_precision(spec.config);
-  check_rows(spec.own);
-  LoadedData data =
-      spec.own_data ? take_own_data(spec.own_data(), spec.config) : load_run_data(spec.config);
+  placement::check_rows(spec.own);
+  feed::LoadedData data = spec.own_data ? feed::take_own_data(spec.own_data(), spec.config)
+                                        : load_run_data(spec.config);
   check_enough(data, spec.config);
   if (spec.own_model) {
     check_own_model(*spec.own_model);
@@ -176,14 +177,14 @@ RunOutcome run_training(const RunSpec& spec, Communicator& communicator,
   try {
     RunOutcome outcome = train(spec, communicator, observer, std::move(data));
     if (is_writer) {
-      mark_status(spec.config.output, outcome.preempted ? RunStatus::kPreempted : RunStatus::kDone,
-                  "");
+      run::mark_status(spec.config.output,
+                       outcome.preempted ? run::RunStatus::kPreempted : run::RunStatus::kDone, "");
     }
     return outcome;
   } catch (const std::exception& error) {
     if (is_writer) {
       try {
-        mark_status(spec.config.output, RunStatus::kFailed, error.what());
+        run::mark_status(spec.config.output, run::RunStatus::kFailed, error.what());
       } catch (
           const Error&) {  // the reason of the failure matters more than that it is written down
       }
@@ -192,4 +193,4 @@ RunOutcome run_training(const RunSpec& spec, Communicator& communicator,
   }
 }
 
-}  // namespace impart
+}  // namespace impart::train

@@ -8,13 +8,17 @@
 #include <string_view>
 
 #include "impart/comm/communicator.h"
-#include "impart/train/config.h"
-#include "impart/train/run_files.h"
+#include "impart/config/config.h"
+#include "impart/run/run_files.h"
 
-namespace impart {
+namespace impart::models {
+class Classifier;
+}  // namespace impart::models
+namespace impart::feed {
+struct OwnData;
+}  // namespace impart::feed
 
-class Classifier;  // models/classifier.h
-struct OwnData;    // train/own_data.h
+namespace impart::train {
 
 /// How far a run is, for a progress line.
 struct RunProgress {
@@ -45,7 +49,7 @@ struct RunObserver {
 };
 
 struct RunSpec {
-  RunConfig config;              ///< valid; `output` is the run directory
+  config::RunConfig config;      ///< valid; `output` is the run directory
   std::string config_text = {};  ///< the config as it goes into config.yaml: to_yaml(config)
   std::string config_hash = {};  ///< a resumed run must have the same: config_hash(config)
   bool overwrite = false;        ///< delete a run that is in the output already
@@ -55,23 +59,23 @@ struct RunSpec {
 
   /// What a program brings along. The config's names of it are only recorded: two models of one
   /// name have the same config_hash.
-  OwnRows own = {};  ///< heuristics, exchanges and notions that the config may name
+  placement::OwnRows own = {};  ///< heuristics, exchanges and notions that the config may name
   /// Trained instead of a model from the table, from the parameters it has; null: the config's.
   /// After the run it is the trained model. See own_model.h for what it may have.
-  std::shared_ptr<Classifier> own_model = nullptr;
+  std::shared_ptr<models::Classifier> own_model = nullptr;
   /// Called once on every process, which all must get the same; empty: the config's data set.
-  std::function<OwnData()> own_data = {};
+  std::function<feed::OwnData()> own_data = {};
 };
 
 struct RunOutcome {
-  RunSummary summary;
+  run::RunSummary summary;
   bool preempted = false;
 };
 
 /// Trains a model as the config says and leaves a run directory. IoError, DataError, ConfigError;
 /// if training had started, the directory then says FAILED and why. Collective: every process calls
 /// it, in the same order.
-RunOutcome run_training(const RunSpec& spec, Communicator& communicator,
+RunOutcome run_training(const RunSpec& spec, comm::Communicator& communicator,
                         const RunObserver& observer);
 
-}  // namespace impart
+}  // namespace impart::train

@@ -9,18 +9,18 @@
 #include <xxhash.h>
 
 #include "impart/core/error.h"
-#include "impart/data/datasets.h"
-#include "impart/data/text_datasets.h"
+#include "impart/data/images/datasets.h"
+#include "impart/data/text/datasets.h"
+#include "impart/feed/stored_feed.h"
+#include "impart/feed/tensor_feed.h"
+#include "impart/feed/token_feed.h"
 #include "impart/store/partitioned_store.h"
 #include "impart/store/replicated_store.h"
-#include "impart/train/stored_feed.h"
-#include "impart/train/tensor_feed.h"
-#include "impart/train/token_feed.h"
 
-namespace impart {
+namespace impart::train {
 namespace {
 
-DataSpec data_spec(const RunConfig& config) {
+data::DataSpec data_spec(const config::RunConfig& config) {
   return {.name = config.data.name,
           .root = config.data.root,
           .limit = config.data.limit,
@@ -32,7 +32,7 @@ DataSpec data_spec(const RunConfig& config) {
           .label_column = config.data.label_column};
 }
 
-TextSpec text_spec(const RunConfig& config) {
+data::TextSpec text_spec(const config::RunConfig& config) {
   return {.name = config.data.name,
           .root = config.data.root,
           .train_file = config.data.train_file,
@@ -54,9 +54,9 @@ TextSpec text_spec(const RunConfig& config) {
 
 /// The test set under `paper` evaluation goes through the training transform, drawn from a seed of
 /// its own so that it is not that of the training examples.
-EpochAugmentation augmentation_of(const RunConfig& config, std::uint64_t seed,
-                                  std::uint64_t examples) {
-  const auto& entry = find_entry(kAugmentations, "augmentation", config.data.augment);
+feed::EpochAugmentation augmentation_of(const config::RunConfig& config, std::uint64_t seed,
+                                        std::uint64_t examples) {
+  const auto& entry = find_entry(data::kAugmentations, "augmentation", config.data.augment);
   return [augment = entry.function, seed, examples](std::uint32_t epoch) {
     return augment({.seed = seed, .epoch = epoch, .examples = examples});
   };
@@ -64,8 +64,9 @@ EpochAugmentation augmentation_of(const RunConfig& config, std::uint64_t seed,
 
 /// What tells one data set from another: the shape of its examples, how many there are, how long,
 /// and of which class.
-std::string fingerprint(const RunConfig& config, std::vector<std::uint64_t> shape,
-                        const PayloadSource& payloads, const std::vector<std::uint32_t>& labels) {
+std::string fingerprint(const config::RunConfig& config, std::vector<std::uint64_t> shape,
+                        const data::PayloadSource& payloads,
+                        const std::vector<std::uint32_t>& labels) {
   std::vector<std::uint64_t> facts = std::move(shape);
   for (std::uint64_t id = 0; id < payloads.examples(); ++id) {
     facts.push_back(payloads.payload_bytes(ExampleId{id}));
@@ -75,16 +76,16 @@ std::string fingerprint(const RunConfig& config, std::vector<std::uint64_t> shap
                      XXH3_64bits(facts.data(), facts.size() * sizeof facts[0]));
 }
 
-std::uint64_t count(const ImageSet& set) {
+std::uint64_t count(const data::ImageSet& set) {
   return set.count;
 }
-std::uint64_t count(const ExampleSet& set) {
+std::uint64_t count(const data::ExampleSet& set) {
   return set.count();
 }
-std::uint64_t count(const TokenSet& set) {
+std::uint64_t count(const data::TokenSet& set) {
   return set.count();
 }
-std::uint64_t count(const TensorSet& set) {
+std::uint64_t count(const feed::TensorSet& set) {
   return static_cast<std::uint64_t>(set.targets.size(0));
 }
 
@@ -95,7 +96,7 @@ bool reads_files(const Row (&table)[N], const std::string& name) {
                      [&](const Row& row) { return row.name == name && row.reads_files; });
 }
 
-std::uint64_t bytes_of(const PayloadSource& payloads) {
+std::uint64_t bytes_of(const data::PayloadSource& payloads) {
   std::uint64_t bytes = 0;
   for (std::uint64_t id = 0; id < payloads.examples(); ++id) {
     bytes += payloads.payload_bytes(ExampleId{id});
@@ -103,8 +104,9 @@ std::uint64_t bytes_of(const PayloadSource& payloads) {
   return bytes;
 }
 
-RunData prepare_in_memory(ImageData images, const RunConfig& config, torch::Device device) {
-  const ImageSet& set = images.train;
+RunData prepare_in_memory(data::ImageData images, const config::RunConfig& config,
+                          torch::Device device) {
+  const data::ImageSet& set = images.train;
   RunData data{.examples = set.count,
                .classes = set.classes,
                .channels = set.channels,
@@ -112,51 +114,53 @@ RunData prepare_in_memory(ImageData images, const RunConfig& config, torch::Devi
                .labels = set.labels,
                .truth = set.truth,
                .payload_bytes = set.count * set.image_bytes()};
-  if (reads_files(kDatasets, config.data.name)) data.loaded_bytes = data.payload_bytes;
-  data.train =
-      make_device_feed(put_on_device(set, device), augmentation_of(config, config.seed, set.count));
-  data.test = make_device_feed(put_on_device(images.test, device),
-                               augmentation_of(config, ~config.seed, images.test.count));
+  if (reads_files(data::kDatasets, config.data.name)) data.loaded_bytes = data.payload_bytes;
+  data.train = feed::make_device_feed(feed::put_on_device(set, device),
+                                      augmentation_of(config, config.seed, set.count));
+  data.test = feed::make_device_feed(feed::put_on_device(images.test, device),
+                                     augmentation_of(config, ~config.seed, images.test.count));
   return data;
 }
 
-std::unique_ptr<Store> make_train_store(std::shared_ptr<const PayloadSource> payloads,
-                                        const std::string& data_id, const RunConfig& config,
-                                        Communicator& communicator) {
+std::unique_ptr<store::Store> make_train_store(std::shared_ptr<const data::PayloadSource> payloads,
+                                               const std::string& data_id,
+                                               const config::RunConfig& config,
+                                               comm::Communicator& communicator) {
   constexpr std::uint64_t kMebibyte = 1 << 20;
-  if (config.store.kind == StoreConfig::Kind::kReplicated) {
-    return make_replicated_store(
+  if (config.store.kind == config::StoreConfig::Kind::kReplicated) {
+    return store::make_replicated_store(
         {.workers = config.workers.count, .cache_bytes = config.store.cache * kMebibyte},
         communicator, std::move(payloads));
   }
-  return make_partitioned_store(
+  return store::make_partitioned_store(
       {.workers = config.workers.count, .path = config.store.path, .data_id = data_id},
       communicator, std::move(payloads));
 }
 
-std::unique_ptr<Feed> make_feed(ExampleSet set, Store& store, const RunConfig& config,
-                                std::uint64_t seed, torch::Device device) {
+std::unique_ptr<feed::Feed> make_feed(data::ExampleSet set, store::Store& store,
+                                      const config::RunConfig& config, std::uint64_t seed,
+                                      torch::Device device) {
   const std::uint64_t examples = set.count();
-  const auto& augmentation = find_entry(kAugmentations, "augmentation", config.data.augment);
-  const bool skip = config.data.on_error == DataConfig::OnError::kSkip;
-  const auto shared = std::make_shared<const ExampleSet>(std::move(set));
-  return make_stored_feed(
+  const auto& augmentation = find_entry(data::kAugmentations, "augmentation", config.data.augment);
+  const bool skip = config.data.on_error == config::DataConfig::OnError::kSkip;
+  const auto shared = std::make_shared<const data::ExampleSet>(std::move(set));
+  return feed::make_stored_feed(
       {.payloads = shared->payloads,
        .decoder = shared->decoder,
        .row_bytes = shared->image_bytes(),
-       .format = make_image_format(shared, augmentation_of(config, seed, examples), device),
+       .format = feed::make_image_format(shared, augmentation_of(config, seed, examples), device),
        .store = &store,
        .device = device,
        .random_decode = augmentation.random_decode,
        .seed = seed,
        .threads = config.data.decode_threads,
        .batches_ahead = config.data.prefetch,
-       .on_bad_example = skip ? OnBadExample::kSkip : OnBadExample::kFail});
+       .on_bad_example = skip ? data::OnBadExample::kSkip : data::OnBadExample::kFail});
 }
 
-RunData prepare_from_store(ExampleData sets, const RunConfig& config, torch::Device device,
-                           Communicator& communicator) {
-  const ExampleSet& set = sets.train;
+RunData prepare_from_store(data::ExampleData sets, const config::RunConfig& config,
+                           torch::Device device, comm::Communicator& communicator) {
+  const data::ExampleSet& set = sets.train;
   RunData data{.examples = set.count(),
                .classes = set.classes,
                .channels = set.channels,
@@ -168,18 +172,18 @@ RunData prepare_from_store(ExampleData sets, const RunConfig& config, torch::Dev
       set.payloads,
       fingerprint(config, {set.channels, set.height, set.width}, *set.payloads, set.labels), config,
       communicator);
-  data.test_store =
-      make_replicated_store({.workers = config.workers.count}, communicator, sets.test.payloads);
+  data.test_store = store::make_replicated_store({.workers = config.workers.count}, communicator,
+                                                 sets.test.payloads);
   data.train = make_feed(std::move(sets.train), *data.train_store, config, config.seed, device);
   data.test = make_feed(std::move(sets.test), *data.test_store, config, ~config.seed, device);
   return data;
 }
 
-RunData prepare_text(TextData loaded, const RunConfig& config, torch::Device device,
-                     Communicator& communicator) {
-  const auto text = std::make_shared<const TextData>(std::move(loaded));
-  const TokenSet& set = text->train;
-  const auto payloads = make_token_source({text, &text->train});
+RunData prepare_text(data::TextData loaded, const config::RunConfig& config, torch::Device device,
+                     comm::Communicator& communicator) {
+  const auto text = std::make_shared<const data::TextData>(std::move(loaded));
+  const data::TokenSet& set = text->train;
+  const auto payloads = data::make_token_source({text, &text->train});
   RunData data{.examples = set.count(),
                .classes = set.classes,
                .labels = set.labels,
@@ -190,28 +194,28 @@ RunData prepare_text(TextData loaded, const RunConfig& config, torch::Device dev
     data.test_bytes =
         std::accumulate(text->test.bytes.begin(), text->test.bytes.end(), std::uint64_t{0});
   }
-  data.test = make_token_feed(text->test, device);
-  if (config.store.kind == StoreConfig::Kind::kReplicated) {
-    if (reads_files(kTextDatasets, config.data.name)) data.loaded_bytes = data.payload_bytes;
-    data.train = make_token_feed(set, device);
+  data.test = feed::make_token_feed(text->test, device);
+  if (config.store.kind == config::StoreConfig::Kind::kReplicated) {
+    if (reads_files(data::kTextDatasets, config.data.name)) data.loaded_bytes = data.payload_bytes;
+    data.train = feed::make_token_feed(set, device);
     return data;
   }
   data.train_store = make_train_store(
       payloads, fingerprint(config, {set.vocabulary, set.length}, *payloads, set.labels), config,
       communicator);
-  data.train = make_stored_feed({.payloads = payloads,
-                                 .decoder = make_token_decoder(),
-                                 .row_bytes = token_row_bytes(set),
-                                 .format = make_token_format(set, device),
-                                 .store = data.train_store.get(),
-                                 .device = device,
-                                 .threads = config.data.decode_threads,
-                                 .batches_ahead = config.data.prefetch});
+  data.train = feed::make_stored_feed({.payloads = payloads,
+                                       .decoder = feed::make_token_decoder(),
+                                       .row_bytes = feed::token_row_bytes(set),
+                                       .format = feed::make_token_format(set, device),
+                                       .store = data.train_store.get(),
+                                       .device = device,
+                                       .threads = config.data.decode_threads,
+                                       .batches_ahead = config.data.prefetch});
   return data;
 }
 
-RunData prepare_tensors(const TensorData& tensors, torch::Device device) {
-  const TensorSet& set = tensors.train;
+RunData prepare_tensors(const feed::TensorData& tensors, torch::Device device) {
+  const feed::TensorSet& set = tensors.train;
   const torch::Tensor targets = set.targets.contiguous();
   const auto* labels = targets.data_ptr<std::int64_t>();
   RunData data{.examples = count(set),
@@ -223,34 +227,35 @@ RunData prepare_tensors(const TensorData& tensors, torch::Device device) {
     data.channels = static_cast<std::uint32_t>(set.inputs.size(1));
     data.image_size = static_cast<std::uint32_t>(set.inputs.size(2));
   }
-  data.train = make_tensor_feed(set, device);
-  data.test = make_tensor_feed(tensors.test, device);
+  data.train = feed::make_tensor_feed(set, device);
+  data.test = feed::make_tensor_feed(tensors.test, device);
   return data;
 }
 
 /// Whether a name is that of text; the tables of images and of text have no name in common.
 bool is_text(const std::string& name) {
-  return std::any_of(std::begin(kTextDatasets), std::end(kTextDatasets),
-                     [&](const TextDatasetEntry& entry) { return entry.name == name; });
+  return std::any_of(std::begin(data::kTextDatasets), std::end(data::kTextDatasets),
+                     [&](const data::TextDatasetEntry& entry) { return entry.name == name; });
 }
 
 }  // namespace
 
-LoadedData load_run_data(const RunConfig& config) {
+feed::LoadedData load_run_data(const config::RunConfig& config) {
   if (is_text(config.data.name)) {
     if (config.store.files) {
       throw ConfigError("store.files: text is read into memory once; take store.files: false");
     }
-    return load_text(text_spec(config));
+    return data::load_text(text_spec(config));
   }
-  const DataSpec spec = data_spec(config);
-  const bool streams = config.store.kind == StoreConfig::Kind::kPartitioned || config.store.files ||
-                       find_entry(kDatasets, "data set", spec.name).function == nullptr;
-  if (!streams) return load_data(spec);
-  return open_data(spec);
+  const data::DataSpec spec = data_spec(config);
+  const bool streams = config.store.kind == config::StoreConfig::Kind::kPartitioned ||
+                       config.store.files ||
+                       find_entry(data::kDatasets, "data set", spec.name).function == nullptr;
+  if (!streams) return data::load_data(spec);
+  return data::open_data(spec);
 }
 
-void check_enough(const LoadedData& data, const RunConfig& config) {
+void check_enough(const feed::LoadedData& data, const config::RunConfig& config) {
   const std::uint64_t examples =
       std::visit([](const auto& sets) { return count(sets.train); }, data);
   if (config.workers.count <= examples) return;
@@ -259,18 +264,19 @@ void check_enough(const LoadedData& data, const RunConfig& config) {
                   config.workers.count, examples));
 }
 
-RunData prepare_run_data(LoadedData loaded, const RunConfig& config, torch::Device device,
-                         Communicator& communicator) {
-  if (auto* images = std::get_if<ImageData>(&loaded)) {
+RunData prepare_run_data(feed::LoadedData loaded, const config::RunConfig& config,
+                         torch::Device device, comm::Communicator& communicator) {
+  if (auto* images = std::get_if<data::ImageData>(&loaded)) {
     return prepare_in_memory(std::move(*images), config, device);
   }
-  if (auto* text = std::get_if<TextData>(&loaded)) {
+  if (auto* text = std::get_if<data::TextData>(&loaded)) {
     return prepare_text(std::move(*text), config, device, communicator);
   }
-  if (const auto* tensors = std::get_if<TensorData>(&loaded)) {
+  if (const auto* tensors = std::get_if<feed::TensorData>(&loaded)) {
     return prepare_tensors(*tensors, device);
   }
-  return prepare_from_store(std::move(std::get<ExampleData>(loaded)), config, device, communicator);
+  return prepare_from_store(std::move(std::get<data::ExampleData>(loaded)), config, device,
+                            communicator);
 }
 
-}  // namespace impart
+}  // namespace impart::train

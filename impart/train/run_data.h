@@ -8,19 +8,19 @@
 #include <torch/types.h>
 
 #include "impart/comm/communicator.h"
+#include "impart/config/config.h"
+#include "impart/feed/feed.h"
+#include "impart/feed/own_data.h"
 #include "impart/store/store.h"
-#include "impart/train/config.h"
-#include "impart/train/feed.h"
-#include "impart/train/own_data.h"
 
-namespace impart {
+namespace impart::train {
 
 /// Reads or opens what the config says. Nothing is written yet: what is wrong with the data is
 /// found before a run directory is made. DataError, ConfigError.
-LoadedData load_run_data(const RunConfig& config);
+feed::LoadedData load_run_data(const config::RunConfig& config);
 
 /// ConfigError if there are fewer training examples than workers.
-void check_enough(const LoadedData& data, const RunConfig& config);
+void check_enough(const feed::LoadedData& data, const config::RunConfig& config);
 
 /// What training needs of its data.
 struct RunData {
@@ -32,18 +32,18 @@ struct RunData {
   std::uint64_t payload_bytes = 0;  ///< of all training examples together
   /// Read into memory by every process before training; 0 if examples are read when needed.
   std::uint64_t loaded_bytes = 0;
-  std::shared_ptr<const TextData> text = nullptr;  ///< null for images
+  std::shared_ptr<const data::TextData> text = nullptr;  ///< null for images
   /// Bytes of text that the test set's targets stand for; 0 if that is unknown, or no language.
   std::uint64_t test_bytes = 0;
 
   /// Where the examples are; null where all of them are on the device of every process.
-  std::unique_ptr<Store> train_store = nullptr, test_store = nullptr;
-  std::unique_ptr<Feed> train = nullptr, test = nullptr;
+  std::unique_ptr<store::Store> train_store = nullptr, test_store = nullptr;
+  std::unique_ptr<feed::Feed> train = nullptr, test = nullptr;
 };
 
 /// Makes the stores and feeds. Opens the folder of a partitioned store; what is in it stays as it
 /// is until the store is settled. Collective: every process calls it, in the same order.
-RunData prepare_run_data(LoadedData loaded, const RunConfig& config, torch::Device device,
-                         Communicator& communicator);
+RunData prepare_run_data(feed::LoadedData loaded, const config::RunConfig& config,
+                         torch::Device device, comm::Communicator& communicator);
 
-}  // namespace impart
+}  // namespace impart::train

@@ -5,46 +5,50 @@
 #include <fmt/format.h>
 
 #include "impart/core/error.h"
+#include "impart/feed/token_feed.h"
+#include "impart/models/images/models.h"
 #include "impart/models/init.h"
-#include "impart/models/models.h"
-#include "impart/models/text_models.h"
-#include "impart/train/token_feed.h"
+#include "impart/models/text/text_models.h"
 
-namespace impart {
+namespace impart::train {
 namespace {
 
-const TextModelEntry* find_text_model(const std::string& name) {
-  const auto found = std::find_if(std::begin(kTextModels), std::end(kTextModels),
-                                  [&](const TextModelEntry& entry) { return entry.name == name; });
-  return found == std::end(kTextModels) ? nullptr : found;
+const models::TextModelEntry* find_text_model(const std::string& name) {
+  const auto found =
+      std::find_if(std::begin(models::kTextModels), std::end(models::kTextModels),
+                   [&](const models::TextModelEntry& entry) { return entry.name == name; });
+  return found == std::end(models::kTextModels) ? nullptr : found;
 }
 
-[[noreturn]] void refuse(const RunConfig& config, const char* model_for, const char* data_is) {
+[[noreturn]] void refuse(const config::RunConfig& config, const char* model_for,
+                         const char* data_is) {
   throw ConfigError(fmt::format("model.name: {} is for {}, but data.name: {} is {}",
                                 config.model.name, model_for, config.data.name, data_is));
 }
 
-const char* name_of(TextTask task) {
-  return task == TextTask::kLanguage ? "language" : "texts with classes";
+const char* name_of(models::TextTask task) {
+  return task == models::TextTask::kLanguage ? "language" : "texts with classes";
 }
 
-std::shared_ptr<Classifier> make_text_model(const RunConfig& config, const TokenSet& set) {
+std::shared_ptr<models::Classifier> make_text_model(const config::RunConfig& config,
+                                                    const data::TokenSet& set) {
   const bool pads = !set.is_corpus();
-  return find_entry(kTextModels, "model", config.model.name)
+  return find_entry(models::kTextModels, "model", config.model.name)
       .function({.vocabulary = std::int64_t{set.vocabulary} + (pads ? 1 : 0),
                  .length = set.length,
                  .classes = std::max<std::int64_t>(set.classes, 1),
-                 .pad = pads ? padding_of(set) : 0,
+                 .pad = pads ? feed::padding_of(set) : 0,
                  .dropout = config.model.dropout});
 }
 
-std::shared_ptr<Classifier> make_image_model(const RunConfig& config, const RunData& data) {
-  const bool cifar = config.model.stem == ModelConfig::Stem::kCifar;
-  return find_entry(kModels, "model", config.model.name)
+std::shared_ptr<models::Classifier> make_image_model(const config::RunConfig& config,
+                                                     const RunData& data) {
+  const bool cifar = config.model.stem == config::ModelConfig::Stem::kCifar;
+  return find_entry(models::kModels, "model", config.model.name)
       .function({.classes = data.classes,
                  .channels = data.channels,
                  .image_size = data.image_size,
-                 .stem = cifar ? Stem::kCifar : Stem::kImagenet});
+                 .stem = cifar ? models::Stem::kCifar : models::Stem::kImagenet});
 }
 
 bool holds_images(const torch::Tensor& inputs) {
@@ -54,12 +58,13 @@ bool holds_images(const torch::Tensor& inputs) {
 
 }  // namespace
 
-void check_model(const RunConfig& config, const LoadedData& data) {
-  const TextModelEntry* entry = find_text_model(config.model.name);
-  if (const auto* text = std::get_if<TextData>(&data)) {
-    const TextTask task = text->train.is_corpus() ? TextTask::kLanguage : TextTask::kClassification;
+void check_model(const config::RunConfig& config, const feed::LoadedData& data) {
+  const models::TextModelEntry* entry = find_text_model(config.model.name);
+  if (const auto* text = std::get_if<data::TextData>(&data)) {
+    const models::TextTask task =
+        text->train.is_corpus() ? models::TextTask::kLanguage : models::TextTask::kClassification;
     if (entry == nullptr) refuse(config, "images", name_of(task));
-    if (entry->task == TextTask::kClassification && task == TextTask::kLanguage) {
+    if (entry->task == models::TextTask::kClassification && task == models::TextTask::kLanguage) {
       throw ConfigError(fmt::format(
           "model.name: {} needs texts with classes; data.label_column names the column of a table "
           "that has them",
@@ -69,7 +74,7 @@ void check_model(const RunConfig& config, const LoadedData& data) {
     return;
   }
   if (entry != nullptr) refuse(config, name_of(entry->task), "images");
-  const auto* tensors = std::get_if<TensorData>(&data);
+  const auto* tensors = std::get_if<feed::TensorData>(&data);
   if (tensors && !holds_images(tensors->train.inputs)) {
     throw ConfigError(fmt::format(
         "model.name: {} is for images, square float tensors [N, channels, size, size]; other "
@@ -82,12 +87,13 @@ void check_model(const RunConfig& config, const LoadedData& data) {
   }
 }
 
-std::shared_ptr<Classifier> make_run_model(const RunConfig& config, const RunData& data) {
+std::shared_ptr<models::Classifier> make_run_model(const config::RunConfig& config,
+                                                   const RunData& data) {
   const auto model =
       data.text ? make_text_model(config, data.text->train) : make_image_model(config, data);
-  initialise_parameters(*model, config.seed);
+  models::initialise_parameters(*model, config.seed);
   model->to(data.train->device());
   return model;
 }
 
-}  // namespace impart
+}  // namespace impart::train

@@ -14,10 +14,10 @@
 #include "impart/core/safetensors.h"
 #include "impart/importance/table_file.h"
 #include "impart/models/state.h"
-#include "impart/models/tensor_bytes.h"
-#include "impart/train/checkpoint.h"
+#include "impart/run/checkpoint.h"
+#include "impart/tensors/tensor_bytes.h"
 
-namespace impart {
+namespace impart::train {
 namespace {
 
 using nlohmann::json;
@@ -52,7 +52,7 @@ json describe(const RunState& state) {
   json summary;
   for_each_running(state.summary,
                    [&](const char* name, const auto& value) { summary[name] = value; });
-  for_each_result(state.summary, [&](const char* name, const std::optional<double>& value) {
+  run::for_each_result(state.summary, [&](const char* name, const std::optional<double>& value) {
     if (value) summary[name] = *value;
   });
   json content = {{"epoch", state.epoch},
@@ -78,7 +78,7 @@ RunState parse(const json& content) {
   const json& summary = content.at("summary");
   for_each_running(state.summary,
                    [&](const char* name, auto& value) { summary.at(name).get_to(value); });
-  for_each_result(state.summary, [&](const char* name, std::optional<double>& value) {
+  run::for_each_result(state.summary, [&](const char* name, std::optional<double>& value) {
     if (!summary.contains(name)) return;
     const json& written = summary.at(name);  // NaN is written as null
     value = written.is_null() ? std::nan("") : written.get<double>();
@@ -88,13 +88,13 @@ RunState parse(const json& content) {
     const auto number = [&](std::size_t at) {  // NaN is written as null
       return change.at(at).is_null() ? std::nan("") : change.at(at).get<double>();
     };
-    state.change =
-        PlacementChange{.kind = static_cast<ScheduleEvent::Kind>(change.at(0).get<int>()),
-                        .moved = change.at(1),
-                        .messages = change.at(2),
-                        .imbalance_cv = number(3),
-                        .imbalance_ks = number(4),
-                        .class_skew = number(5)};
+    state.change = placement::PlacementChange{
+        .kind = static_cast<placement::ScheduleEvent::Kind>(change.at(0).get<int>()),
+        .moved = change.at(1),
+        .messages = change.at(2),
+        .imbalance_cv = number(3),
+        .imbalance_ks = number(4),
+        .class_skew = number(5)};
   }
   return state;
 }
@@ -125,7 +125,7 @@ void write_tensors(const std::string& path, const RunState& state,
   std::vector<TensorView> views;
   const auto add = [&](const std::string& name, const torch::Tensor& tensor) {
     keep_alive.push_back(tensor.contiguous());
-    views.push_back(view_of(name, keep_alive.back()));
+    views.push_back(tensors::view_of(name, keep_alive.back()));
   };
   for (const auto& [name, tensor] : state.tensors) add(name, tensor);
   if (!state.visit_ids.empty()) {
@@ -142,7 +142,7 @@ std::vector<ExampleId> read_tensors(const std::string& path, std::uint64_t examp
   const SafetensorsFile file(path);
   std::vector<ExampleId> arrivals;
   for (const TensorView& view : file.tensors()) {
-    const torch::Tensor tensor = copy_of(view);
+    const torch::Tensor tensor = tensors::copy_of(view);
     if (view.name == kVisitIds) {
       state.visit_ids = ids_of(tensor, examples, path);
     } else if (view.name == kArrivals) {
@@ -158,8 +158,9 @@ std::vector<ExampleId> read_tensors(const std::string& path, std::uint64_t examp
 }
 
 /// A table of other examples or notions than the run's cannot go on.
-void check_fits(const TableSpec& found, const TableSpec& wanted, const std::string& path) {
-  const auto same_name = [](const NotionEntry& a, const NotionEntry& b) {
+void check_fits(const importance::TableSpec& found, const importance::TableSpec& wanted,
+                const std::string& path) {
+  const auto same_name = [](const importance::NotionEntry& a, const importance::NotionEntry& b) {
     return a.name == b.name;
   };
   const bool same_notions = std::equal(found.notions.begin(), found.notions.end(),
@@ -174,12 +175,13 @@ void check_fits(const TableSpec& found, const TableSpec& wanted, const std::stri
 }  // namespace
 
 void save_run_state(const std::string& run_folder, const RunState& state,
-                    const Placement& placement, Classifier& model, std::uint32_t keep) {
-  CheckpointWriter checkpoint(run_folder, state.total_steps);
-  save_model(checkpoint.path("model.safetensors"), model);
+                    const placement::Placement& placement, models::Classifier& model,
+                    std::uint32_t keep) {
+  run::CheckpointWriter checkpoint(run_folder, state.total_steps);
+  models::save_model(checkpoint.path("model.safetensors"), model);
   write_tensors(checkpoint.path("training.safetensors"), state, placement.arrivals());
-  save_table(checkpoint.path("importance.table"), placement.table());
-  write_partition(checkpoint.path("partition.npy"), placement.partition());
+  importance::save_table(checkpoint.path("importance.table"), placement.table());
+  placement::write_partition(checkpoint.path("partition.npy"), placement.partition());
   write_scores(checkpoint.path("dealt_by.npy"), "importance", placement.dealt_by());
   OutputFile file(checkpoint.path("state.json"));
   file.write(describe(state).dump(2) + "\n");
@@ -187,7 +189,8 @@ void save_run_state(const std::string& run_folder, const RunState& state,
   checkpoint.finish(keep);
 }
 
-RunState load_run_state(const std::string& checkpoint, Placement& placement, Classifier& model) {
+RunState load_run_state(const std::string& checkpoint, placement::Placement& placement,
+                        models::Classifier& model) {
   const auto path = [&](const char* file) { return fmt::format("{}/{}", checkpoint, file); };
   RunState state;
   const InputFile file(path("state.json"));
@@ -196,16 +199,18 @@ RunState load_run_state(const std::string& checkpoint, Placement& placement, Cla
   } catch (const json::exception& error) {
     throw DataError(fmt::format("{}: {}", file.path(), error.what()));
   }
-  const TableSpec& wanted = placement.table().spec();
-  std::vector<NotionEntry> known(std::begin(kNotions), std::end(kNotions));
+  const importance::TableSpec& wanted = placement.table().spec();
+  std::vector<importance::NotionEntry> known(std::begin(importance::kNotions),
+                                             std::end(importance::kNotions));
   known.insert(known.end(), wanted.notions.begin(), wanted.notions.end());
-  ImportanceTable table = load_table(path("importance.table"), known);
+  importance::ImportanceTable table = importance::load_table(path("importance.table"), known);
   check_fits(table.spec(), wanted, path("importance.table"));
-  Partition partition = read_partition(path("partition.npy"), placement.partition().workers());
+  placement::Partition partition =
+      placement::read_partition(path("partition.npy"), placement.partition().workers());
   const ScoresFile scores(path("dealt_by.npy"));
   std::vector<float> dealt_by;
   scores.scores().visit([&](auto values) { dealt_by.assign(values.begin(), values.end()); });
-  load_model(path("model.safetensors"), model);
+  models::load_model(path("model.safetensors"), model);
   std::vector<ExampleId> arrivals =
       read_tensors(path("training.safetensors"), partition.examples(), state);
   placement.restore(std::move(partition), std::move(table), std::move(dealt_by),
@@ -213,4 +218,4 @@ RunState load_run_state(const std::string& checkpoint, Placement& placement, Cla
   return state;
 }
 
-}  // namespace impart
+}  // namespace impart::train

@@ -9,10 +9,10 @@
 #include <torch/types.h>
 
 #include "impart/models/classifier.h"
-#include "impart/train/placement.h"
-#include "impart/train/run_files.h"
+#include "impart/placement/placement.h"
+#include "impart/run/run_files.h"
 
-namespace impart {
+namespace impart::train {
 
 /// What a checkpoint holds besides the model, the partition and the importance table. The state is
 /// that of the whole run, not of a process, so a run may be resumed on another number of processes.
@@ -21,8 +21,8 @@ struct RunState {
   std::uint32_t step = 0;         ///< next step of the epoch
   std::uint64_t total_steps = 0;  ///< of the run
   std::string config_hash;
-  RunSummary summary = {};  ///< so far
-  std::optional<PlacementChange> change =
+  run::RunSummary summary = {};  ///< so far
+  std::optional<placement::PlacementChange> change =
       {};  ///< before the epoch under way; without its importance
   double seconds_total = 0;
   /// Visits of an epoch under way that the table has not seen yet: ids, and signals [S, ids].
@@ -36,9 +36,11 @@ struct RunState {
 ///   training.safetensors   optimiser, workers' statistics and replicas, visits
 ///   importance.table, partition.npy, dealt_by.npy, state.json
 void save_run_state(const std::string& run_folder, const RunState& state,
-                    const Placement& placement, Classifier& model, std::uint32_t keep);
+                    const placement::Placement& placement, models::Classifier& model,
+                    std::uint32_t keep);
 
 /// Loads it into the placement and the model. DataError if something is missing or does not fit.
-RunState load_run_state(const std::string& checkpoint, Placement& placement, Classifier& model);
+RunState load_run_state(const std::string& checkpoint, placement::Placement& placement,
+                        models::Classifier& model);
 
-}  // namespace impart
+}  // namespace impart::train

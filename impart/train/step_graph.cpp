@@ -6,7 +6,7 @@
 
 #include "impart/cuda/graph.h"
 
-namespace impart {
+namespace impart::train {
 
 struct StepGraph::State {
   at::cuda::CUDAGraph graph{/*keep_graph=*/true};
@@ -40,4 +40,4 @@ void leave_default_stream() {
   c10::cuda::setCurrentCUDAStream(c10::cuda::getStreamFromPool(/*isHighPriority=*/true));
 }
 
-}  // namespace impart
+}  // namespace impart::train

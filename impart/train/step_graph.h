@@ -3,7 +3,7 @@
 #include <functional>
 #include <memory>
 
-namespace impart {
+namespace impart::train {
 
 /// Work for a GPU, recorded once and then replayed with one call: a CUDA graph. It uses the same
 /// memory every time, so what it reads and writes must stay where it is.
@@ -30,4 +30,4 @@ class StepGraph {
 /// waited for.
 void leave_default_stream();
 
-}  // namespace impart
+}  // namespace impart::train

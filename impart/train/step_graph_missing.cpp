@@ -3,7 +3,7 @@
 #include "impart/core/error.h"
 #include "impart/train/step_graph.h"
 
-namespace impart {
+namespace impart::train {
 
 struct StepGraph::State {};
 
@@ -15,4 +15,4 @@ void StepGraph::record(const std::function<void()>&) {}
 void StepGraph::replay() {}
 void leave_default_stream() {}
 
-}  // namespace impart
+}  // namespace impart::train

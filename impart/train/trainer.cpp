@@ -12,7 +12,7 @@
 
 #include "impart/core/column_file.h"
 #include "impart/core/error.h"
-#include "impart/train/gather_costs.h"
+#include "impart/run/gather_costs.h"
 #include "impart/train/hardest_texts.h"
 #include "impart/train/learning_rate.h"
 #include "impart/train/own_model.h"
@@ -20,7 +20,7 @@
 #include "impart/train/run_state.h"
 #include "impart/train/weights_hash.h"
 
-namespace impart {
+namespace impart::train {
 namespace {
 
 constexpr std::size_t kObserveBatch = 4096;
@@ -29,8 +29,8 @@ double seconds_since(std::chrono::steady_clock::time_point start) {
   return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
 }
 
-std::shared_ptr<Classifier> choose_model(const RunSpec& spec, const RunData& data,
-                                         Communicator& communicator) {
+std::shared_ptr<models::Classifier> choose_model(const RunSpec& spec, const RunData& data,
+                                                 comm::Communicator& communicator) {
   if (!spec.own_model) return make_run_model(spec.config, data);
   prepare_own_model(*spec.own_model, data.train->device(), communicator);
   return spec.own_model;
@@ -38,16 +38,15 @@ std::shared_ptr<Classifier> choose_model(const RunSpec& spec, const RunData& dat
 
 }  // namespace
 
-Trainer::Trainer(const RunSpec& spec, Communicator& communicator, const RunObserver& observer,
+Trainer::Trainer(const RunSpec& spec, comm::Communicator& communicator, const RunObserver& observer,
                  RunData data)
     : spec_(spec),
       config_(spec.config),
       communicator_(communicator),
       observer_(observer),
       data_(std::move(data)),
-      placement_(config_,
-                 {.examples = data_.examples, .labels = data_.labels, .truth = data_.truth},
-                 spec.own),
+      placement_(config::placement_spec(config_, spec.own),
+                 {.examples = data_.examples, .labels = data_.labels, .truth = data_.truth}),
       engine_({.config = config_,
                .model = choose_model(spec, data_, communicator),
                .feed = data_.train.get(),
@@ -60,12 +59,18 @@ Trainer::Trainer(const RunSpec& spec, Communicator& communicator, const RunObser
   summary_.seed = config_.seed;
   if (DeviceEvaluation::can_run(*data_.test, communicator)) {
     device_evaluation_ = std::make_unique<DeviceEvaluation>(
-        engine_.model(), *data_.test, config_.precision == RunConfig::Precision::kBf16);
+        engine_.model(), *data_.test, config_.precision == config::RunConfig::Precision::kBf16);
   }
 }
 
 RunOutcome Trainer::run() {
-  if (is_writer()) recorder_ = std::make_unique<RunRecorder>(config_, position_.epoch);
+  if (is_writer()) {
+    recorder_ = std::make_unique<run::RunRecorder>(
+        run::RunRecorderSpec{.folder = config_.output,
+                             .next_epoch = position_.epoch,
+                             .notion = config_.importance.notion,
+                             .save_partitions = config_.partition.save});
+  }
   while (position_.epoch < config_.epochs) {
     epoch_started_ = Clock::now();
     if (position_.step == 0) prepare_epoch();
@@ -100,7 +105,7 @@ void Trainer::prepare_epoch() {
   seconds_.importance_pass += seconds_losses;
   seconds_.partition += seconds_decision;
   move_examples();
-  const bool is_exchange = change_->kind == ScheduleEvent::Kind::kExchange;
+  const bool is_exchange = change_->kind == placement::ScheduleEvent::Kind::kExchange;
   (is_exchange ? summary_.seconds_exchange : summary_.seconds_partition) += seconds_since(started);
   summary_.seconds_importance_pass += seconds_losses;
   summary_.examples_moved += change_->moved;
@@ -137,8 +142,8 @@ double Trainer::learning_rate_now() const {
 }
 
 bool Trainer::train_epoch() {
-  plan_ = std::make_unique<StepPlan>(placement_.order(position_.epoch), config_.workers.batch,
-                                     config_.workers.uneven);
+  plan_ = std::make_unique<placement::StepPlan>(placement_.order(position_.epoch),
+                                                config_.workers.batch, config_.workers.uneven);
   first_step_ = position_.step;
   engine_.begin_epoch(*plan_, position_.epoch, first_step_);
   while (position_.step < plan_->steps()) {
@@ -184,17 +189,18 @@ void Trainer::finish_epoch(double seconds_train) {
   if (due || is_last || stopping_) write_checkpoint();
 }
 
-Visits Trainer::gather_epoch_visits() {
+run::Visits Trainer::gather_epoch_visits() {
   gather_skipped();
   const torch::Tensor mine = engine_.collected_signals();
-  return gather_visits({.plan = plan_.get(),
-                        .first_step = first_step_,
-                        .last_step = position_.step,
-                        .signals = static_cast<std::size_t>(mine.size(0)),
-                        .mine = {mine.data_ptr<float>(), static_cast<std::size_t>(mine.numel())},
-                        .earlier = &earlier_,
-                        .skipped = &skipped_},
-                       communicator_);
+  return run::gather_visits(
+      {.plan = plan_.get(),
+       .first_step = first_step_,
+       .last_step = position_.step,
+       .signals = static_cast<std::size_t>(mine.size(0)),
+       .mine = {mine.data_ptr<float>(), static_cast<std::size_t>(mine.numel())},
+       .earlier = &earlier_,
+       .skipped = &skipped_},
+      communicator_);
 }
 
 /// Examples that a process could not read are unobserved on all of them.
@@ -204,7 +210,7 @@ void Trainer::gather_skipped() {
   communicator_.all_reduce_sum(std::span<std::int64_t>(count));
   if (count[0] == 0) return;
   std::vector<std::int64_t> flags(data_.examples);
-  for (const SkippedExample& example : skipped) {
+  for (const data::SkippedExample& example : skipped) {
     flags[index(example.id)] = 1;
     if (observer_.note) observer_.note("left out: " + example.reason);
   }
@@ -218,11 +224,11 @@ void Trainer::observe_epoch() {
   const auto [ids, values] = gather_epoch_visits();
   earlier_ = {};
   const std::uint64_t bad_before = placement_.table().non_finite_visits();
-  const Signals whole = engine_.signals().view(values, ids.size());
+  const importance::Signals whole = engine_.signals().view(values, ids.size());
   for (std::size_t start = 0; start < ids.size(); start += kObserveBatch) {
     const std::size_t rows = std::min(kObserveBatch, ids.size() - start);
     placement_.table().observe(position_.epoch, std::span(ids).subspan(start, rows),
-                               subrange(whole, start, rows));
+                               importance::subrange(whole, start, rows));
   }
   double loss = 0, correct = 0;
   for (const float value : whole.loss) loss += double{value};
@@ -243,7 +249,7 @@ Evaluation Trainer::evaluate_model(std::uint32_t epoch) {
   const auto started = Clock::now();
   report("evaluate");
   engine_.collapse_statistics();
-  const bool shared = config_.workers.batch_norm == WorkersConfig::BatchNorm::kShared;
+  const bool shared = config_.workers.batch_norm == config::WorkersConfig::BatchNorm::kShared;
   const EvaluationSpec spec{.protocol = config_.eval.protocol,
                             .batch = config_.eval.batch,
                             .hosted_workers = shared ? 1 : engine_.hosted().count,
@@ -291,15 +297,15 @@ void Trainer::record_epoch(const std::optional<Evaluation>& evaluation, double s
     last_evaluation_ = evaluation;
     note_result(*evaluation, epoch);
   }
-  EpochResult result{.epoch = epoch,
-                     .step = position_.total_steps,
-                     .learning_rate = last_rate_,
-                     .train_loss = train_loss_,
-                     .train_accuracy = train_accuracy_,
-                     .non_finite = non_finite_,
-                     .skipped = skipped_count_,
-                     .seconds_train = seconds_train,
-                     .seconds = seconds_since(epoch_started_)};
+  run::EpochResult result{.epoch = epoch,
+                          .step = position_.total_steps,
+                          .learning_rate = last_rate_,
+                          .train_loss = train_loss_,
+                          .train_accuracy = train_accuracy_,
+                          .non_finite = non_finite_,
+                          .skipped = skipped_count_,
+                          .seconds_train = seconds_train,
+                          .seconds = seconds_since(epoch_started_)};
   if (evaluation) {
     result.test_loss = evaluation->loss;
     result.test_accuracy = evaluation->accuracy;
@@ -317,35 +323,36 @@ void Trainer::record_epoch(const std::optional<Evaluation>& evaluation, double s
                    .test_perplexity = result.test_perplexity,
                    .test_bits_per_byte = result.test_bits_per_byte,
                    .seconds = result.seconds,
-                   .event = change_ ? std::string(name_of(change_->kind)) : ""});
+                   .event = change_ ? std::string(run::name_of(change_->kind)) : ""});
 }
 
 /// What the hosted workers' storage cost in this epoch.
-std::vector<StorageCost> Trainer::take_storage_costs() {
+std::vector<store::StorageCost> Trainer::take_storage_costs() {
   if (data_.train_store) return data_.train_store->take_costs();
   // Every process read all of the data set once, and holds it.
-  std::vector<StorageCost> costs(engine_.hosted().count);
-  for (StorageCost& cost : costs) {
+  std::vector<store::StorageCost> costs(engine_.hosted().count);
+  for (store::StorageCost& cost : costs) {
     cost.bytes_source = std::exchange(data_.loaded_bytes, 0);
   }
   return costs;
 }
 
 void Trainer::record_costs() {
-  const Traffic& sent = communicator_.traffic();
-  EpochCosts mine{.epoch = position_.epoch,
-                  .workers = take_storage_costs(),
-                  .process = {.bytes_sent = sent.bytes - counted_.bytes,
-                              .messages_sent = sent.messages - counted_.messages,
-                              .seconds = std::exchange(seconds_, {})}};
+  const comm::Traffic& sent = communicator_.traffic();
+  run::EpochCosts mine{.epoch = position_.epoch,
+                       .workers = take_storage_costs(),
+                       .process = {.bytes_sent = sent.bytes - counted_.bytes,
+                                   .messages_sent = sent.messages - counted_.messages,
+                                   .seconds = std::exchange(seconds_, {})}};
   mine.process.seconds += std::exchange(engine_.seconds(), {});
   counted_ = sent;
-  LedgerEpoch epoch = gather_costs(mine, config_.workers.count, communicator_);
+  run::LedgerEpoch epoch = run::gather_costs(mine, config_.workers.count, communicator_);
   epoch.skipped = skipped_count_;
-  const StorageCost total = total_over_workers(epoch);
+  const store::StorageCost total = run::total_over_workers(epoch);
   summary_.bytes_disk += total.bytes_source + total.bytes_local;
   summary_.peak_stored_examples = std::max(summary_.peak_stored_examples, total.peak_stored);
-  for (const ProcessCost& process : epoch.processes) summary_.bytes_network += process.bytes_sent;
+  for (const run::ProcessCost& process : epoch.processes)
+    summary_.bytes_network += process.bytes_sent;
   if (recorder_) recorder_->record_costs(epoch);
 }
 
@@ -385,7 +392,7 @@ void Trainer::write_checkpoint() {
                  .change = change_,
                  .seconds_total = summary_.seconds_total + seconds_since(started_)};
   if (position_.step > 0) {
-    Visits visits = gather_epoch_visits();
+    run::Visits visits = gather_epoch_visits();
     state.visit_ids = std::move(visits.ids);
     state.visit_values = std::move(visits.values);
   }
@@ -428,22 +435,22 @@ RunOutcome Trainer::finish(bool preempted) {
 }
 
 void Trainer::write_results() {
-  const ImportanceTable& table = placement_.table();
-  write_importance_csv(config_.output + "/importance.csv", table);
+  const importance::ImportanceTable& table = placement_.table();
+  importance::write_importance_csv(config_.output + "/importance.csv", table);
   write_scores(config_.output + "/importance.npy", "importance",
                table.importance(config_.importance.notion));
-  if (config_.importance.history) write_history(config_.output + "/history.npy", table);
+  if (config_.importance.history) importance::write_history(config_.output + "/history.npy", table);
   if (data_.text && config_.importance.texts > 0) {
-    auto texts =
-        choose_texts(table, notions_of(config_, spec_.own), *data_.text, config_.importance.texts);
+    auto texts = choose_texts(table, placement::tracked_notions(placement_.spec()), *data_.text,
+                              config_.importance.texts);
     if (config_.importance.token_losses) add_token_losses(engine_.model(), *data_.text, texts);
-    write_texts(config_.output + "/texts.jsonl", texts);
+    run::write_texts(config_.output + "/texts.jsonl", texts);
   }
   const auto sizes = placement_.partition().sizes();
-  write_summary(config_.output, summary_,
-                {{"config_hash", spec_.config_hash},
-                 {"largest_part", *std::max_element(sizes.begin(), sizes.end())},
-                 {"payload_bytes_total", data_.payload_bytes}});
+  run::write_summary(config_.output, summary_,
+                     {{"config_hash", spec_.config_hash},
+                      {"largest_part", *std::max_element(sizes.begin(), sizes.end())},
+                      {"payload_bytes_total", data_.payload_bytes}});
 }
 
-}  // namespace impart
+}  // namespace impart::train

@@ -9,13 +9,13 @@
 
 #include "impart/models/module_tree.h"
 
-namespace impart {
+namespace impart::train {
 
 std::string hash_weights(torch::nn::Module& model) {
   const std::unique_ptr<EVP_MD_CTX, decltype(&EVP_MD_CTX_free)> context(EVP_MD_CTX_new(),
                                                                         &EVP_MD_CTX_free);
   EVP_DigestInit_ex(context.get(), EVP_sha256(), nullptr);
-  for (const NamedTensor& named : state_of(model)) {
+  for (const models::NamedTensor& named : models::state_of(model)) {
     // How many batches a layer has seen depends on how workers are grouped, and changes nothing.
     if (!named.tensor.is_floating_point()) continue;
     const auto host = named.tensor.detach().to(torch::kCPU).contiguous();
@@ -29,4 +29,4 @@ std::string hash_weights(torch::nn::Module& model) {
   return text;
 }
 
-}  // namespace impart
+}  // namespace impart::train

@@ -3,13 +3,13 @@
 #include <string>
 
 #include "impart/core/error.h"
-#include "impart/partition/epoch_order.h"
-#include "impart/partition/exchanges.h"
-#include "impart/partition/heuristics.h"
-#include "impart/partition/imbalance.h"
-#include "impart/partition/move_plan.h"
-#include "impart/partition/schedule.h"
-#include "impart/partition/step_plan.h"
+#include "impart/placement/epoch_order.h"
+#include "impart/placement/exchanges.h"
+#include "impart/placement/heuristics.h"
+#include "impart/placement/imbalance.h"
+#include "impart/placement/move_plan.h"
+#include "impart/placement/schedule.h"
+#include "impart/placement/step_plan.h"
 #include "python/bindings/arrays.h"
 #include "python/bindings/bindings.h"
 
@@ -18,13 +18,13 @@ namespace {
 
 using Owners = Array<std::uint32_t>;
 
-Partition partition_of(std::span<const std::uint32_t> owners, std::uint32_t workers) {
+placement::Partition partition_of(std::span<const std::uint32_t> owners, std::uint32_t workers) {
   std::vector<WorkerId> ids(owners.size());
   for (std::size_t i = 0; i < owners.size(); ++i) ids[i] = WorkerId{owners[i]};
   return {std::move(ids), workers};
 }
 
-std::vector<std::uint32_t> owners_of(const Partition& partition) {
+std::vector<std::uint32_t> owners_of(const placement::Partition& partition) {
   return numbers_of<std::uint32_t>(partition.owners());
 }
 
@@ -36,9 +36,10 @@ py::array partition(const py::array& importance, const std::string& heuristic,
   std::vector<std::uint32_t> owners;
   {
     const py::gil_scoped_release release;
-    std::optional<Partition> previous;
+    std::optional<placement::Partition> previous;
     if (sticky_to) previous = partition_of(span_of(*sticky_to), previous_workers);
-    const HeuristicEntry& entry = find_entry(kHeuristics, "heuristic", heuristic);
+    const placement::HeuristicEntry& entry =
+        find_entry(placement::kHeuristics, "heuristic", heuristic);
     if (entry.uses_labels && !labels) throw ConfigError(heuristic + " needs labels");
     owners = owners_of(entry.function(scores, {.workers = workers,
                                                .seed = seed,
@@ -56,7 +57,7 @@ py::array exchange(const Owners& current, std::uint32_t workers, const std::stri
   std::vector<std::uint32_t> owners;
   {
     const py::gil_scoped_release release;
-    const ExchangeEntry& entry = find_entry(kExchanges, "exchange", strategy);
+    const placement::ExchangeEntry& entry = find_entry(placement::kExchanges, "exchange", strategy);
     owners = owners_of(entry.function(partition_of(span_of(current), workers), scores,
                                       {.fraction = fraction,
                                        .seed = seed,
@@ -74,10 +75,10 @@ py::tuple move_plan(const Owners& before, std::uint32_t workers_before, const Ow
   std::uint64_t messages = 0;
   {
     const py::gil_scoped_release release;
-    const MovePlan plan = diff(partition_of(span_of(before), workers_before),
-                               partition_of(span_of(after), workers_after));
+    const placement::MovePlan plan = placement::diff(partition_of(span_of(before), workers_before),
+                                                     partition_of(span_of(after), workers_after));
     messages = plan.messages();
-    for (const Move& move : plan.moves) {
+    for (const placement::Move& move : plan.moves) {
       examples.push_back(index(move.example));
       from.push_back(index(move.from));
       to.push_back(index(move.to));
@@ -90,10 +91,10 @@ py::tuple move_plan(const Owners& before, std::uint32_t workers_before, const Ow
 /// Sizes, sums, cv, ks.
 py::tuple imbalance(const Owners& owners, std::uint32_t workers, const py::array& importance) {
   const Scores scores = scores_of(importance);
-  Imbalance measured;
+  placement::Imbalance measured;
   {
     const py::gil_scoped_release release;
-    measured = measure_imbalance(partition_of(span_of(owners), workers), scores);
+    measured = placement::measure_imbalance(partition_of(span_of(owners), workers), scores);
   }
   return py::make_tuple(to_array(std::move(measured.sizes)), to_array(std::move(measured.sums)),
                         measured.cv, measured.ks);
@@ -101,14 +102,14 @@ py::tuple imbalance(const Owners& owners, std::uint32_t workers, const py::array
 
 double class_skew(const Owners& owners, std::uint32_t workers, const Owners& labels) {
   const py::gil_scoped_release release;
-  return measure_class_skew(partition_of(span_of(owners), workers), span_of(labels));
+  return placement::measure_class_skew(partition_of(span_of(owners), workers), span_of(labels));
 }
 
 py::list parts(const Owners& owners, std::uint32_t workers) {
   std::vector<std::vector<std::uint64_t>> lists(workers);
   {
     const py::gil_scoped_release release;
-    const Parts all = partition_of(span_of(owners), workers).parts();
+    const placement::Parts all = partition_of(span_of(owners), workers).parts();
     for (std::uint32_t worker = 0; worker < workers; ++worker) {
       lists[worker] = numbers_of<std::uint64_t>(all.of(WorkerId{worker}));
     }
@@ -118,17 +119,17 @@ py::list parts(const Owners& owners, std::uint32_t workers) {
   return result;
 }
 
-Uneven uneven_named(const std::string& name) {
-  if (name == "weight") return Uneven::kWeight;
-  if (name == "pad") return Uneven::kPad;
-  if (name == "drop") return Uneven::kDrop;
+placement::Uneven uneven_named(const std::string& name) {
+  if (name == "weight") return placement::Uneven::kWeight;
+  if (name == "pad") return placement::Uneven::kPad;
+  if (name == "drop") return placement::Uneven::kDrop;
   constexpr std::string_view kNames[] = {"weight", "pad", "drop"};
   throw_unknown_name("rule for uneven parts", name, kNames);
 }
 
-ShuffleKind shuffle_named(const std::string& name) {
-  if (name == "per-worker") return ShuffleKind::kPerWorker;
-  if (name == "shared") return ShuffleKind::kShared;
+placement::ShuffleKind shuffle_named(const std::string& name) {
+  if (name == "per-worker") return placement::ShuffleKind::kPerWorker;
+  if (name == "shared") return placement::ShuffleKind::kShared;
   constexpr std::string_view kNames[] = {"per-worker", "shared"};
   throw_unknown_name("shuffle", name, kNames);
 }
@@ -146,14 +147,14 @@ py::tuple epoch_visits(const Owners& owners, std::uint32_t workers,
   std::vector<std::uint32_t> sizes;
   {
     const py::gil_scoped_release release;
-    const StepPlan plan(
-        order_epoch(partition_of(span_of(owners), workers), {.seed = seed,
-                                                             .epoch = epoch,
-                                                             .shuffle = shuffle_named(shuffle),
-                                                             .importance = scores}),
-        batch, uneven_named(uneven));
-    const HostedWorkers hosted = hosted_workers(workers, rank, processes);
-    const VisitList visits = visits_of(plan, hosted, 0, plan.steps());
+    const placement::StepPlan plan(placement::order_epoch(partition_of(span_of(owners), workers),
+                                                          {.seed = seed,
+                                                           .epoch = epoch,
+                                                           .shuffle = shuffle_named(shuffle),
+                                                           .importance = scores}),
+                                   batch, uneven_named(uneven));
+    const placement::HostedWorkers hosted = placement::hosted_workers(workers, rank, processes);
+    const placement::VisitList visits = placement::visits_of(plan, hosted, 0, plan.steps());
     ids = numbers_of<std::int64_t>(std::span<const ExampleId>(visits.ids));
     observed.assign(visits.observed.begin(), visits.observed.end());
     for (std::uint32_t step = 0; step < plan.steps(); ++step) {
@@ -175,13 +176,13 @@ std::vector<std::pair<std::uint32_t, std::string>> schedule(std::uint32_t epochs
                                                             std::uint32_t ignore, bool exchanges,
                                                             bool needs_importance) {
   std::vector<std::pair<std::uint32_t, std::string>> events;
-  for (const ScheduleEvent& event : make_schedule({.epochs = epochs,
-                                    .warmup = warmup,
-                                    .interval = interval,
-                                    .ignore = ignore,
-                                    .exchange = exchanges,
-                                    .needs_importance = needs_importance})) {
-    using Kind = ScheduleEvent::Kind;
+  for (const placement::ScheduleEvent& event : placement::make_schedule({.epochs = epochs,
+                                               .warmup = warmup,
+                                               .interval = interval,
+                                               .ignore = ignore,
+                                               .exchange = exchanges,
+                                               .needs_importance = needs_importance})) {
+    using Kind = placement::ScheduleEvent::Kind;
     events.emplace_back(event.epoch, event.kind == Kind::kRandom      ? "random"
                                      : event.kind == Kind::kHeuristic ? "heuristic"
                                                                       : "exchange");
@@ -192,7 +193,7 @@ std::vector<std::pair<std::uint32_t, std::string>> schedule(std::uint32_t epochs
 /// Name, summary, and whether it uses importance and labels.
 py::list describe_heuristics() {
   py::list rows;
-  for (const HeuristicEntry& row : kHeuristics) {
+  for (const placement::HeuristicEntry& row : placement::kHeuristics) {
     rows.append(py::make_tuple(std::string(row.name), std::string(row.summary), row.uses_importance,
                                row.uses_labels));
   }
@@ -201,21 +202,21 @@ py::list describe_heuristics() {
 
 /// Name, summary, and where the importance comes from.
 py::list describe_exchanges() {
-  const auto source = [](ImportanceSource from) {
+  const auto source = [](placement::ImportanceSource from) {
     switch (from) {
-      case ImportanceSource::kNone:
+      case placement::ImportanceSource::kNone:
         return "none";
-      case ImportanceSource::kInferenceLoss:
+      case placement::ImportanceSource::kInferenceLoss:
         return "inference-loss";
-      case ImportanceSource::kTrainingLoss:
+      case placement::ImportanceSource::kTrainingLoss:
         return "training-loss";
-      case ImportanceSource::kNotion:
+      case placement::ImportanceSource::kNotion:
         return "notion";
     }
     return "none";
   };
   py::list rows;
-  for (const ExchangeEntry& row : kExchanges) {
+  for (const placement::ExchangeEntry& row : placement::kExchanges) {
     rows.append(
         py::make_tuple(std::string(row.name), std::string(row.summary), source(row.source)));
   }

@@ -22,7 +22,7 @@ constexpr std::size_t kObserveBatch = 4096;
 /// A table that several Python threads may use: the interpreter is let go while it works.
 class SharedTable {
  public:
-  explicit SharedTable(ImportanceTable table) : table_(std::move(table)) {}
+  explicit SharedTable(importance::ImportanceTable table) : table_(std::move(table)) {}
 
   /// Calls `use(table)` without the interpreter's lock, one thread at a time.
   template <class Use>
@@ -34,21 +34,21 @@ class SharedTable {
 
  private:
   std::mutex mutex_;
-  ImportanceTable table_;
+  importance::ImportanceTable table_;
 };
 
 using TablePointer = std::unique_ptr<SharedTable>;
 
-StateSet needs_of(const std::vector<std::string>& notions) {
-  StateSet needs = StateSet::kNothing;
+importance::StateSet needs_of(const std::vector<std::string>& notions) {
+  importance::StateSet needs = importance::StateSet::kNothing;
   for (const std::string& name : notions) {
-    needs = needs | find_entry(kNotions, "notion", name).needs;
+    needs = needs | find_entry(importance::kNotions, "notion", name).needs;
   }
   return needs;
 }
 
-std::vector<NotionEntry> rows_of(const std::vector<std::string>& names) {
-  return notions_named({names.begin(), names.end()});
+std::vector<importance::NotionEntry> rows_of(const std::vector<std::string>& names) {
+  return importance::notions_named({names.begin(), names.end()});
 }
 
 TablePointer make_table(std::uint64_t examples, const std::vector<std::string>& notions,
@@ -56,16 +56,16 @@ TablePointer make_table(std::uint64_t examples, const std::vector<std::string>& 
                         bool run_window, float ema_weight, std::uint64_t seed,
                         const std::optional<Array<float>>& truth, bool history) {
   const auto difficulty = span_of(truth);
-  return std::make_unique<SharedTable>(
-      ImportanceTable({.examples = examples,
-                       .notions = rows_of(notions),
-                       .keeps = needs_of(keeps),
-                       .ignore = ignore,
-                       .window = run_window ? WindowKind::kRun : WindowKind::kInterval,
-                       .ema_weight = ema_weight,
-                       .seed = seed,
-                       .truth = {difficulty.begin(), difficulty.end()},
-                       .history = history}));
+  return std::make_unique<SharedTable>(importance::ImportanceTable(
+      {.examples = examples,
+       .notions = rows_of(notions),
+       .keeps = needs_of(keeps),
+       .ignore = ignore,
+       .window = run_window ? importance::WindowKind::kRun : importance::WindowKind::kInterval,
+       .ema_weight = ema_weight,
+       .seed = seed,
+       .truth = {difficulty.begin(), difficulty.end()},
+       .history = history}));
 }
 
 /// Visits in the order given; values are [signals, ids].
@@ -73,11 +73,11 @@ void observe(SharedTable& shared, std::uint32_t epoch, const Array<std::uint64_t
              const Array<float>& value_array) {
   const auto ids = ids_of(id_array);
   const auto values = span_of(value_array);
-  shared.with([&](ImportanceTable& table) {
-    Signals all;
+  shared.with([&](importance::ImportanceTable& table) {
+    importance::Signals all;
     std::size_t position = 0;
-    for (const SignalRow& signal : kSignals) {
-      if (!overlap(table.needs(), signal.needed_for)) continue;
+    for (const importance::SignalRow& signal : importance::kSignals) {
+      if (!importance::overlap(table.needs(), signal.needed_for)) continue;
       if (values.size() < (position + 1) * ids.size()) {
         throw DataError("there are fewer signals than the table's notions need");
       }
@@ -85,7 +85,7 @@ void observe(SharedTable& shared, std::uint32_t epoch, const Array<std::uint64_t
     }
     for (std::size_t start = 0; start < ids.size(); start += kObserveBatch) {
       const std::size_t count = std::min(kObserveBatch, ids.size() - start);
-      table.observe(epoch, ids.subspan(start, count), subrange(all, start, count));
+      table.observe(epoch, ids.subspan(start, count), importance::subrange(all, start, count));
     }
   });
 }
@@ -93,55 +93,62 @@ void observe(SharedTable& shared, std::uint32_t epoch, const Array<std::uint64_t
 /// A statistic of an example: its name, its value, and the state that it is made from.
 struct StatisticRow {
   const char* name;
-  double (*value)(const ExampleStatistics& example);
-  StateSet needed;
+  double (*value)(const importance::ExampleStatistics& example);
+  importance::StateSet needed;
 };
 
-constexpr StateSet kLossesInTime = StateSet::kLossLast | StateSet::kLossEma;
-constexpr StateSet kInTime = kLossesInTime | StateSet::kForgetting;
-constexpr StateSet kInWindow = StateSet::kLossMean | StateSet::kLossVariance |
-                               StateSet::kProbabilityMean | StateSet::kProbabilityVariance |
-                               StateSet::kCorrect | StateSet::kMargin | StateSet::kEntropy |
-                               StateSet::kErrorNorm | StateSet::kGradientBound | kInTime;
+constexpr importance::StateSet kLossesInTime =
+    importance::StateSet::kLossLast | importance::StateSet::kLossEma;
+constexpr importance::StateSet kInTime = kLossesInTime | importance::StateSet::kForgetting;
+constexpr importance::StateSet kInWindow =
+    importance::StateSet::kLossMean | importance::StateSet::kLossVariance |
+    importance::StateSet::kProbabilityMean | importance::StateSet::kProbabilityVariance |
+    importance::StateSet::kCorrect | importance::StateSet::kMargin |
+    importance::StateSet::kEntropy | importance::StateSet::kErrorNorm |
+    importance::StateSet::kGradientBound | kInTime;
 
-using Example = const ExampleStatistics&;
+using Example = const importance::ExampleStatistics&;
 constexpr StatisticRow kStatistics[] = {
     {"visits", [](Example e) { return double(e.visits); }, kInWindow},
     {"non_finite", [](Example e) { return double(e.non_finite); }, kInWindow},
     {"loss_mean", [](Example e) { return e.loss_mean; },
-     StateSet::kLossMean | StateSet::kLossVariance},
-    {"loss_m2", [](Example e) { return e.loss_m2; }, StateSet::kLossVariance},
+     importance::StateSet::kLossMean | importance::StateSet::kLossVariance},
+    {"loss_m2", [](Example e) { return e.loss_m2; }, importance::StateSet::kLossVariance},
     {"probability_mean", [](Example e) { return e.probability_mean; },
-     StateSet::kProbabilityMean | StateSet::kProbabilityVariance},
-    {"probability_m2", [](Example e) { return e.probability_m2; }, StateSet::kProbabilityVariance},
-    {"correct_mean", [](Example e) { return e.correct_mean; }, StateSet::kCorrect},
-    {"margin_mean", [](Example e) { return e.margin_mean; }, StateSet::kMargin},
-    {"entropy_mean", [](Example e) { return e.entropy_mean; }, StateSet::kEntropy},
-    {"error_norm_mean", [](Example e) { return e.error_norm_mean; }, StateSet::kErrorNorm},
+     importance::StateSet::kProbabilityMean | importance::StateSet::kProbabilityVariance},
+    {"probability_m2", [](Example e) { return e.probability_m2; },
+     importance::StateSet::kProbabilityVariance},
+    {"correct_mean", [](Example e) { return e.correct_mean; }, importance::StateSet::kCorrect},
+    {"margin_mean", [](Example e) { return e.margin_mean; }, importance::StateSet::kMargin},
+    {"entropy_mean", [](Example e) { return e.entropy_mean; }, importance::StateSet::kEntropy},
+    {"error_norm_mean", [](Example e) { return e.error_norm_mean; },
+     importance::StateSet::kErrorNorm},
     {"gradient_bound_mean", [](Example e) { return e.gradient_bound_mean; },
-     StateSet::kGradientBound},
+     importance::StateSet::kGradientBound},
     {"run_visits", [](Example e) { return double(e.run_visits); }, kInTime},
     {"run_losses", [](Example e) { return double(e.run_losses); }, kLossesInTime},
     {"loss_last", [](Example e) { return e.loss_last; }, kLossesInTime},
-    {"loss_ema", [](Example e) { return e.loss_ema; }, StateSet::kLossEma},
-    {"forgotten", [](Example e) { return double(e.forgotten); }, StateSet::kForgetting},
-    {"ever_correct", [](Example e) { return e.ever_correct ? 1.0 : 0.0; }, StateSet::kForgetting},
-    {"truth", [](Example e) { return e.truth; }, StateSet::kTruth},
+    {"loss_ema", [](Example e) { return e.loss_ema; }, importance::StateSet::kLossEma},
+    {"forgotten", [](Example e) { return double(e.forgotten); }, importance::StateSet::kForgetting},
+    {"ever_correct", [](Example e) { return e.ever_correct ? 1.0 : 0.0; },
+     importance::StateSet::kForgetting},
+    {"truth", [](Example e) { return e.truth; }, importance::StateSet::kTruth},
 };
 
 py::dict statistics_of_one(SharedTable& shared, std::uint64_t id) {
-  StateSet needs = StateSet::kNothing;
-  const ExampleStatistics example = shared.with([&](ImportanceTable& table) {
-    needs = table.needs();
-    if (id >= table.spec().examples) {
-      throw DataError("example id " + std::to_string(id) + " is out of range: there are " +
-                      std::to_string(table.spec().examples) + " examples");
-    }
-    return table.statistics(ExampleId{id});
-  });
+  importance::StateSet needs = importance::StateSet::kNothing;
+  const importance::ExampleStatistics example =
+      shared.with([&](importance::ImportanceTable& table) {
+        needs = table.needs();
+        if (id >= table.spec().examples) {
+          throw DataError("example id " + std::to_string(id) + " is out of range: there are " +
+                          std::to_string(table.spec().examples) + " examples");
+        }
+        return table.statistics(ExampleId{id});
+      });
   py::dict result;
   for (const StatisticRow& row : kStatistics) {
-    if (overlap(needs, row.needed)) result[row.name] = row.value(example);
+    if (importance::overlap(needs, row.needed)) result[row.name] = row.value(example);
   }
   return result;
 }
@@ -149,13 +156,13 @@ py::dict statistics_of_one(SharedTable& shared, std::uint64_t id) {
 py::dict statistics_of_all(SharedTable& shared) {
   std::vector<const StatisticRow*> rows;
   std::vector<std::vector<double>> columns;
-  shared.with([&](ImportanceTable& table) {
+  shared.with([&](importance::ImportanceTable& table) {
     for (const StatisticRow& row : kStatistics) {
-      if (overlap(table.needs(), row.needed)) rows.push_back(&row);
+      if (importance::overlap(table.needs(), row.needed)) rows.push_back(&row);
     }
     columns.assign(rows.size(), std::vector<double>(table.spec().examples));
     for (std::uint64_t i = 0; i < table.spec().examples; ++i) {
-      const ExampleStatistics example = table.statistics(ExampleId{i});
+      const importance::ExampleStatistics example = table.statistics(ExampleId{i});
       for (std::size_t c = 0; c < rows.size(); ++c) columns[c][i] = rows[c]->value(example);
     }
   });
@@ -169,7 +176,7 @@ py::dict statistics_of_all(SharedTable& shared) {
 /// [examples, epochs]
 py::array history_of(SharedTable& shared) {
   std::size_t examples = 0, epochs = 0;
-  std::vector<float> losses = shared.with([&](ImportanceTable& table) {
+  std::vector<float> losses = shared.with([&](importance::ImportanceTable& table) {
     examples = table.spec().examples;
     epochs = table.losses_by_epoch().size();
     std::vector<float> all(examples * epochs);
@@ -185,13 +192,15 @@ py::array history_of(SharedTable& shared) {
 TablePointer table_of(const py::bytes& saved) {
   const auto text = static_cast<std::string_view>(saved);
   const py::gil_scoped_release release;
-  return std::make_unique<SharedTable>(table_from_bytes(std::as_bytes(std::span(text))));
+  return std::make_unique<SharedTable>(
+      importance::table_from_bytes(std::as_bytes(std::span(text))));
 }
 
 /// Merging takes a copy of the other first: two threads that merge into each other cannot block.
 void merge(SharedTable& shared, SharedTable& other) {
-  const ImportanceTable copy = other.with([](ImportanceTable& table) { return table; });
-  shared.with([&](ImportanceTable& table) { table.merge(copy); });
+  const importance::ImportanceTable copy =
+      other.with([](importance::ImportanceTable& table) { return table; });
+  shared.with([&](importance::ImportanceTable& table) { table.merge(copy); });
 }
 
 /// By the rules of the table, what a notion in Python said; NaN: unknown.
@@ -200,24 +209,25 @@ py::array settle(const Array<float>& values, const Array<std::uint32_t>& non_fin
   std::vector<float> settled(values.data(), values.data() + values.size());
   {
     const py::gil_scoped_release release;
-    settle_importance(settled, span_of(non_finite), span_of(previous));
+    importance::settle_importance(settled, span_of(non_finite), span_of(previous));
   }
   return to_array(std::move(settled));
 }
 
 py::array fill(const Array<float>& values) {
   std::vector<float> filled(values.data(), values.data() + values.size());
-  fill_unknown(filled);
+  importance::fill_unknown(filled);
   return to_array(std::move(filled));
 }
 
 py::list describe_notions() {
   py::list rows;
-  for (const NotionEntry& notion : kNotions) {
+  for (const importance::NotionEntry& notion : importance::kNotions) {
     py::list signals;
-    for (const std::string_view name : signals_for(notion.needs)) signals.append(std::string(name));
+    for (const std::string_view name : importance::signals_for(notion.needs))
+      signals.append(std::string(name));
     rows.append(py::make_tuple(std::string(notion.name), std::string(notion.summary), signals,
-                               needs_visits(notion)));
+                               importance::needs_visits(notion)));
   }
   return rows;
 }
@@ -233,12 +243,12 @@ void bind_tables(py::module_& module) {
       .def("merge", merge, "other"_a)
       .def("importance",
            [](SharedTable& shared, const std::string& notion) {
-             return to_array(
-                 shared.with([&](ImportanceTable& table) { return table.importance(notion); }));
+             return to_array(shared.with(
+                 [&](importance::ImportanceTable& table) { return table.importance(notion); }));
            })
       .def("close_window",
            [](SharedTable& shared) {
-             shared.with([](ImportanceTable& table) { table.close_window(); });
+             shared.with([](importance::ImportanceTable& table) { table.close_window(); });
            })
       .def("statistics", statistics_of_one, "id"_a)
       .def("all_statistics", statistics_of_all)
@@ -246,28 +256,32 @@ void bind_tables(py::module_& module) {
       .def("copy",
            [](SharedTable& shared) {
              return std::make_unique<SharedTable>(
-                 shared.with([](ImportanceTable& table) { return table; }));
+                 shared.with([](importance::ImportanceTable& table) { return table; }));
            })
       .def("to_bytes",
            [](SharedTable& shared) {
-             return py::bytes(
-                 shared.with([](ImportanceTable& table) { return table_bytes(table); }));
+             return py::bytes(shared.with([](importance::ImportanceTable& table) {
+               return importance::table_bytes(table);
+             }));
            })
       .def_static("from_bytes", table_of, "bytes"_a)
-      .def_property_readonly("needs",
-                             [](SharedTable& shared) {
-                               return static_cast<std::uint32_t>(shared.with(
-                                   [](ImportanceTable& table) { return table.needs(); }));
-                             })
+      .def_property_readonly(
+          "needs",
+          [](SharedTable& shared) {
+            return static_cast<std::uint32_t>(
+                shared.with([](importance::ImportanceTable& table) { return table.needs(); }));
+          })
       .def_property_readonly("signals",
                              [](SharedTable& shared) {
-                               const auto names = shared.with([](ImportanceTable& table) {
-                                 return signals_for(table.needs());
-                               });
+                               const auto names =
+                                   shared.with([](importance::ImportanceTable& table) {
+                                     return importance::signals_for(table.needs());
+                                   });
                                return std::vector<std::string>(names.begin(), names.end());
                              })
       .def_property_readonly("non_finite_visits", [](SharedTable& shared) {
-        return shared.with([](ImportanceTable& table) { return table.non_finite_visits(); });
+        return shared.with(
+            [](importance::ImportanceTable& table) { return table.non_finite_visits(); });
       });
   module.def("settle", settle, "values"_a.noconvert(), "non_finite"_a.noconvert(),
              "previous"_a.noconvert());

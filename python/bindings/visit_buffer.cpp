@@ -8,14 +8,14 @@
 
 namespace impart::python {
 
-VisitBuffer::VisitBuffer(std::uint64_t examples, StateSet needs)
-    : examples_(examples), needs_(needs), values_(signals_for(needs).size()) {}
+VisitBuffer::VisitBuffer(std::uint64_t examples, importance::StateSet needs)
+    : examples_(examples), needs_(needs), values_(importance::signals_for(needs).size()) {}
 
 void VisitBuffer::add(const Batch& batch) {
   check_ids(batch.ids, batch.allow_duplicates);
   const std::vector<float> values = batch.rows.targets.data() == nullptr
                                         ? signals_of_losses(batch.rows.losses, batch.ids.size())
-                                        : signals_of_logits(batch.rows, needs_);
+                                        : importance::signals_of_logits(batch.rows, needs_);
   if (values.size() != batch.ids.size() * signals()) {
     throw DataError(fmt::format(
         "there are {} ids for a batch of {} examples", batch.ids.size(),
@@ -54,7 +54,7 @@ void VisitBuffer::check_ids(std::span<const std::int64_t> ids, bool allow_duplic
 
 std::vector<float> VisitBuffer::signals_of_losses(std::span<const float> losses,
                                                   std::size_t examples) const {
-  for (const std::string_view name : signals_for(needs_)) {
+  for (const std::string_view name : importance::signals_for(needs_)) {
     if (name == "loss") continue;
     throw DataError(fmt::format("the signal '{}' needs logits and targets", name));
   }

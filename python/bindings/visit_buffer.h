@@ -14,11 +14,11 @@ namespace impart::python {
 class VisitBuffer {
  public:
   /// For a table of so many examples with these needs.
-  VisitBuffer(std::uint64_t examples, StateSet needs);
+  VisitBuffer(std::uint64_t examples, importance::StateSet needs);
 
   struct Batch {
     std::span<const std::int64_t> ids = {};
-    ForwardRows rows = {};  ///< without logits: only losses
+    importance::ForwardRows rows = {};  ///< without logits: only losses
     bool allow_duplicates = false;
   };
   /// Adds one visit of each example of a batch. DataError, and no change, if an id is negative, out
@@ -42,7 +42,7 @@ class VisitBuffer {
   void append(std::span<const std::int64_t> ids, std::span<const float> values);
 
   std::uint64_t examples_;
-  StateSet needs_;
+  importance::StateSet needs_;
   std::vector<ExampleId> ids_;
   std::vector<std::vector<float>> values_;  ///< by signal
   std::vector<std::int64_t> sorted_;        ///< working memory

@@ -15,7 +15,7 @@ namespace {
 /// A buffer that several Python threads may use: the interpreter is let go while it works.
 struct SharedBuffer {
   SharedBuffer(std::uint64_t examples, std::uint32_t needs)
-      : buffer(examples, static_cast<StateSet>(needs)) {}
+      : buffer(examples, static_cast<importance::StateSet>(needs)) {}
 
   std::mutex mutex;
   VisitBuffer buffer;

@@ -21,9 +21,9 @@
 #include "impart/comm/job.h"
 #include "impart/core/error.h"
 #include "impart/core/random.h"
-#include "impart/partition/hosted_workers.h"
+#include "impart/placement/hosted_workers.h"
 
-namespace impart {
+namespace impart::comm {
 namespace {
 
 void require(bool holds, std::string_view what) {
@@ -158,7 +158,8 @@ void check_exact(Communicator& communicator, std::size_t length, bool special) {
     std::vector<std::span<const float>> mine;
     for (std::uint32_t w = 0; w < kWorkers; ++w) {
       const auto drawn = static_cast<std::uint32_t>(random.below(communicator.size()));
-      const std::uint32_t hosted = hosting_process(WorkerId{w}, kWorkers, communicator.size());
+      const std::uint32_t hosted =
+          placement::hosting_process(WorkerId{w}, kWorkers, communicator.size());
       if ((distribution == 0 ? hosted : drawn) == communicator.rank()) mine.push_back(rows[w]);
     }
     std::vector<float> sum(length);
@@ -274,14 +275,15 @@ CommunicatorSpec spec_from(int argc, char** argv) {
 }
 
 }  // namespace
-}  // namespace impart
+}  // namespace impart::comm
 
 int main(int argc, char** argv) {
   try {
-    const auto communicator = impart::make_communicator(impart::spec_from(argc, argv));
+    const auto communicator = impart::comm::make_communicator(impart::comm::spec_from(argc, argv));
     const char* size = std::getenv("OMPI_COMM_WORLD_SIZE");
-    impart::require(communicator->size() == (size == nullptr ? 1u : std::stoul(size)), "size");
-    impart::run_job(*communicator, [&] { impart::check_everything(*communicator); });
+    impart::comm::require(communicator->size() == (size == nullptr ? 1u : std::stoul(size)),
+                          "size");
+    impart::comm::run_job(*communicator, [&] { impart::comm::check_everything(*communicator); });
     if (communicator->rank() == 0) fmt::print("{} processes: right\n", communicator->size());
     return 0;
   } catch (const std::exception& error) {

@@ -11,7 +11,7 @@
 #include "impart/core/error.h"
 #include "impart/core/random.h"
 
-namespace impart {
+namespace impart::comm {
 namespace {
 
 constexpr float kInf = std::numeric_limits<float>::infinity();
@@ -156,4 +156,4 @@ TEST(ExactSum, RefusesWrongLengthsAndTooManyContributions) {
 }
 
 }  // namespace
-}  // namespace impart
+}  // namespace impart::comm

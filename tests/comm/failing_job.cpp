@@ -26,7 +26,7 @@
 #include "impart/comm/job.h"
 #include "impart/core/error.h"
 
-namespace impart {
+namespace impart::comm {
 namespace {
 
 using Clock = std::chrono::steady_clock;
@@ -90,17 +90,17 @@ int exit_code_of(const Plan& plan, std::uint32_t& rank) {
 }
 
 }  // namespace
-}  // namespace impart
+}  // namespace impart::comm
 
 int main(int, char** argv) {
   // A training run takes SIGTERM as a request for a checkpoint, so it is not its end.
   std::signal(SIGTERM, [](int) {});
-  const impart::Plan plan{.folder = argv[1],
-                          .what = argv[2],
-                          .rank = argv[3],
-                          .after = std::chrono::milliseconds(std::stoi(argv[4]))};
+  const impart::comm::Plan plan{.folder = argv[1],
+                                .what = argv[2],
+                                .rank = argv[3],
+                                .after = std::chrono::milliseconds(std::stoi(argv[4]))};
   std::uint32_t rank = 0;
-  const int code = impart::exit_code_of(plan, rank);
-  impart::note(plan, "code", rank, code);
+  const int code = impart::comm::exit_code_of(plan, rank);
+  impart::comm::note(plan, "code", rank, code);
   return code;
 }

@@ -7,7 +7,7 @@
 
 #include "impart/core/error.h"
 
-namespace impart {
+namespace impart::comm {
 namespace {
 
 std::optional<Launcher> detect(const std::map<std::string, std::string>& variables) {
@@ -71,4 +71,4 @@ TEST(Launcher, RefusesNonsense) {
 }
 
 }  // namespace
-}  // namespace impart
+}  // namespace impart::comm

@@ -9,7 +9,7 @@
 #include "impart/comm/job.h"
 #include "impart/core/error.h"
 
-namespace impart {
+namespace impart::comm {
 namespace {
 
 TEST(Single, IsWhatAPlainProcessGets) {
@@ -121,4 +121,4 @@ TEST(Job, AnnouncesWhatItsBodyThrowsAndLetsItPass) {
 }
 
 }  // namespace
-}  // namespace impart
+}  // namespace impart::comm

@@ -1,8 +1,8 @@
 #include <gtest/gtest.h>
 #include <torch/torch.h>
 
-#include "impart/models/device_batch_norm.h"
-#include "impart/models/worker_batch_norm.h"
+#include "impart/models/layers/device_batch_norm.h"
+#include "impart/models/layers/worker_batch_norm.h"
 #include "tests/cuda/gpu_test.h"
 #include "tests/models/tensors.h"
 
@@ -59,7 +59,7 @@ constexpr double kNearZero = 1e-4;
 
 /// The definition, in double on the CPU: torch's batch norm of every worker's rows. Changes the
 /// gradient of y where signs are uncertain.
-Results reference(const Case& c, Inputs& in, const BatchNormTail& tail) {
+Results reference(const Case& c, Inputs& in, const models::BatchNormTail& tail) {
   const auto leaf = [](const torch::Tensor& t) {
     return t.to(torch::kDouble).clone().requires_grad_(true);
   };
@@ -103,20 +103,21 @@ Results reference(const Case& c, Inputs& in, const BatchNormTail& tail) {
 /// Which of its two outputs get a gradient.
 enum class Uses { kFirst, kSecond, kBoth };
 
-Results ours(const Case& c, const Inputs& in, const BatchNormTail& tail, torch::ScalarType type,
-             Uses uses = Uses::kFirst) {
+Results ours(const Case& c, const Inputs& in, const models::BatchNormTail& tail,
+             torch::ScalarType type, Uses uses = Uses::kFirst) {
   const auto leaf = [](const torch::Tensor& t, torch::ScalarType as) {
     auto copy = t.to(torch::kCUDA, as);
     if (copy.dim() == 4) copy = copy.contiguous(torch::MemoryFormat::ChannelsLast);
     return copy.detach().requires_grad_(true);
   };
-  WorkerBatchNorm2d norm(WorkerBatchNormSpec{.channels = c.shape[1]});
+  models::WorkerBatchNorm2d norm(models::WorkerBatchNormSpec{.channels = c.shape[1]});
   norm->to(torch::kCUDA);
-  norm->set_layout(std::make_shared<WorkerLayout>(WorkerLayout{.starts = c.starts}));
+  norm->set_layout(
+      std::make_shared<models::WorkerLayout>(models::WorkerLayout{.starts = c.starts}));
   norm->weight.set_data(in.weight.to(torch::kCUDA));
   norm->bias.set_data(in.bias.to(torch::kCUDA));
   const auto x = leaf(in.x, type), residual = leaf(in.residual, type);
-  EXPECT_TRUE(has_device_batch_norm(x));
+  EXPECT_TRUE(models::has_device_batch_norm(x));
   const auto [y, again] =
       norm->forward_twice(x, {.relu = tail.relu,
                               .residual = tail.residual.defined() ? residual : torch::Tensor(),
@@ -156,14 +157,14 @@ void expect_close(const Results& a, const Results& b, double tolerance, double f
   }
 }
 
-const BatchNormTail kTails[] = {{},
-                                {.relu = true},
-                                {.residual = torch::ones({1})},
-                                {.relu = true, .residual = torch::ones({1})}};
+const models::BatchNormTail kTails[] = {{},
+                                        {.relu = true},
+                                        {.residual = torch::ones({1})},
+                                        {.relu = true, .residual = torch::ones({1})}};
 
 TEST_F(DeviceBatchNorm, OfFloatsIsTheSlicedOne) {
   for (const Case& c : kCases) {
-    for (const BatchNormTail& tail : kTails) {
+    for (const models::BatchNormTail& tail : kTails) {
       SCOPED_TRACE(c.name + (tail.relu ? ", relu" : "") +
                    (tail.residual.defined() ? ", residual" : ""));
       Inputs in = make_inputs(c, 0.3);
@@ -175,7 +176,7 @@ TEST_F(DeviceBatchNorm, OfFloatsIsTheSlicedOne) {
 
 TEST_F(DeviceBatchNorm, OfBfloat16HasFloatStatistics) {
   for (const Case& c : kCases) {
-    for (const BatchNormTail& tail : kTails) {
+    for (const models::BatchNormTail& tail : kTails) {
       SCOPED_TRACE(c.name + (tail.relu ? ", relu" : "") +
                    (tail.residual.defined() ? ", residual" : ""));
       Inputs in = rounded(make_inputs(c, 0.3));
@@ -194,7 +195,7 @@ TEST_F(DeviceBatchNorm, KeepsItsPrecisionFarFromZero) {
 }
 
 TEST_F(DeviceBatchNorm, PoolsWhatItHasNormalised) {
-  const BatchNormTail tail{.relu = true, .pool = true};
+  const models::BatchNormTail tail{.relu = true, .pool = true};
   for (const Case& c : {Case{"even", {12, 64, 16, 16}, even_starts(3, 4)},
                         Case{"odd", {10, 72, 7, 5}, {0, 4, 4, 10}},
                         Case{"a pixel", {8, 64, 1, 1}, even_starts(2, 4)},
@@ -214,7 +215,7 @@ TEST_F(DeviceBatchNorm, PoolsWhatItHasNormalised) {
 }
 
 TEST_F(DeviceBatchNorm, AddsUpTheGradientsOfItsTwoUses) {
-  for (const BatchNormTail& tail : kTails) {
+  for (const models::BatchNormTail& tail : kTails) {
     Inputs in = make_inputs(kCases[2], 0.3);
     const Results expected = reference(kCases[2], in, tail);
     for (const Uses uses : {Uses::kSecond, Uses::kBoth}) {
@@ -238,7 +239,7 @@ TEST_F(DeviceBatchNorm, HasTheSameBitsEveryTime) {
 
 TEST_F(DeviceBatchNorm, EvaluatesWithTheRegisteredStatistics) {
   for (const auto type : {torch::kFloat, torch::kBFloat16}) {
-    WorkerBatchNorm2d norm(WorkerBatchNormSpec{.channels = 64});
+    models::WorkerBatchNorm2d norm(models::WorkerBatchNormSpec{.channels = 64});
     norm->running_mean.copy_(random_tensor({64}, 1));
     norm->running_var.copy_(random_tensor({64}, 2).square() + 0.1);
     norm->weight.set_data(random_tensor({64}, 3));
@@ -246,7 +247,7 @@ TEST_F(DeviceBatchNorm, EvaluatesWithTheRegisteredStatistics) {
     norm->eval();
     const torch::Tensor x = random_tensor({10, 64, 4, 4}, 5),
                         residual = random_tensor({10, 64, 4, 4}, 6);
-    const BatchNormTail tail{.relu = true, .residual = residual};
+    const models::BatchNormTail tail{.relu = true, .residual = residual};
     const torch::Tensor expected = norm->forward(x, tail);
     norm->to(torch::kCUDA);
     const torch::NoGradGuard no_grad;

@@ -1,7 +1,7 @@
 #include <gtest/gtest.h>
 #include <torch/torch.h>
 
-#include "impart/models/device_convolution.h"
+#include "impart/models/layers/device_convolution.h"
 #include "impart/train/step_graph.h"
 #include "tests/cuda/gpu_test.h"
 #include "tests/models/tensors.h"
@@ -16,7 +16,7 @@ class DeviceConvolutions : public testing::GpuTest {};
 
 struct Case {
   const char* name;
-  ConvolutionSpec spec;
+  models::ConvolutionSpec spec;
   std::int64_t size;
 };
 
@@ -31,12 +31,12 @@ const Case kCases[] = {
 };
 
 TEST_F(DeviceConvolutions, AreTheConvolution) {
-  leave_default_stream();
-  cuda::SideStream side;
+  train::leave_default_stream();
+  tensors::SideStream side;
   for (const Case& c : kCases) {
     for (const auto type : {torch::kFloat, torch::kBFloat16}) {
       SCOPED_TRACE(std::string(c.name) + " " + c10::toString(type));
-      const ConvolutionSpec& spec = c.spec;
+      const models::ConvolutionSpec& spec = c.spec;
       const auto rounded = [&](const torch::Tensor& t) { return t.to(type).to(torch::kDouble); };
       const auto x = rounded(random_tensor({6, spec.in, c.size, c.size}, 1)).requires_grad_(true);
       const auto w = rounded(random_tensor({spec.out, spec.in, spec.kernel, spec.kernel}, 2, 0.1))
@@ -53,7 +53,7 @@ TEST_F(DeviceConvolutions, AreTheConvolution) {
       };
       const bool needs_images = spec.kernel != 7;  // images themselves need no gradient
       const auto images = there(x).set_requires_grad(needs_images), weight = there(w);
-      const auto found = convolve_on_device(images, weight, spec, side);
+      const auto found = models::convolve_on_device(images, weight, spec, side);
       found.backward(grad.to(torch::kCUDA, type));
       side.join();
       const double tolerance = type == torch::kFloat ? 1e-5 : 5e-3;

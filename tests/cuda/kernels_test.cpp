@@ -6,10 +6,10 @@
 #include "impart/core/random.h"
 #include "impart/cuda/images.h"
 #include "impart/cuda/signals.h"
-#include "impart/cuda/torch_stream.h"
 #include "impart/cuda/update.h"
-#include "impart/data/batch.h"
+#include "impart/feed/batch.h"
 #include "impart/models/losses.h"
+#include "impart/tensors/torch_stream.h"
 #include "impart/train/batch_signals.h"
 #include "impart/train/optimizer.h"
 #include "tests/cuda/gpu_test.h"
@@ -23,8 +23,8 @@ using testing::random_tensor;
 
 class DeviceKernels : public testing::GpuTest {};
 
-ImageSet random_images(std::uint32_t channels, std::uint32_t height, std::uint32_t width) {
-  ImageSet set;
+data::ImageSet random_images(std::uint32_t channels, std::uint32_t height, std::uint32_t width) {
+  data::ImageSet set;
   set.count = 50;
   set.channels = channels;
   set.height = height;
@@ -45,28 +45,31 @@ ImageSet random_images(std::uint32_t channels, std::uint32_t height, std::uint32
 TEST_F(DeviceKernels, GatherTheVeryFloatsOfTheCpu) {
   for (const auto& [channels, height, width] :
        {std::array{3u, 32u, 32u}, std::array{1u, 28u, 28u}, std::array{3u, 9u, 17u}}) {
-    const ImageSet set = random_images(channels, height, width);
-    const AugmentPlan plan = crop_and_flip({.seed = 5, .epoch = 2, .examples = set.count});
+    const data::ImageSet set = random_images(channels, height, width);
+    const data::AugmentPlan plan =
+        data::crop_and_flip({.seed = 5, .epoch = 2, .examples = set.count});
     const auto ids = torch::tensor({4, 49, 0, 7, 7, 31}, torch::kInt64);
-    const DeviceImages here = put_on_device(set, torch::kCPU);
-    const DeviceImages there = put_on_device(set, torch::kCUDA);
+    const feed::DeviceImages here = feed::put_on_device(set, torch::kCPU);
+    const feed::DeviceImages there = feed::put_on_device(set, torch::kCUDA);
     for (const bool augmented : {false, true}) {
-      const auto choices = augmented ? put_on_device(plan, torch::kCPU) : at::Tensor();
-      const auto choices_there = augmented ? put_on_device(plan, torch::kCUDA) : at::Tensor();
-      const auto expected = make_batch(here, ids, choices);
-      const auto batch = make_batch(there, ids.to(torch::kCUDA), choices_there);
+      const auto choices = augmented ? feed::put_on_device(plan, torch::kCPU) : at::Tensor();
+      const auto choices_there = augmented ? feed::put_on_device(plan, torch::kCUDA) : at::Tensor();
+      const auto expected = feed::make_batch(here, ids, choices);
+      const auto batch = feed::make_batch(there, ids.to(torch::kCUDA), choices_there);
       EXPECT_TRUE(torch::equal(batch.cpu().contiguous(), expected));
       EXPECT_TRUE(batch.is_contiguous(torch::MemoryFormat::ChannelsLast));
-      EXPECT_LT(distance(make_batch_from_operations(there, ids.to(torch::kCUDA), choices_there),
-                         expected),
-                1e-6);
+      EXPECT_LT(
+          distance(feed::make_batch_from_operations(there, ids.to(torch::kCUDA), choices_there),
+                   expected),
+          1e-6);
     }
   }
 }
 
 TEST_F(DeviceKernels, MeasureTheSignalsOfTheDefinition) {
-  std::vector<NotionEntry> all(std::begin(kNotions), std::end(kNotions));
-  const SignalSet set(all);
+  std::vector<importance::NotionEntry> all(std::begin(importance::kNotions),
+                                           std::end(importance::kNotions));
+  const train::SignalSet set(all);
   for (const std::int64_t classes : {2, 10, 100, 1000}) {
     const std::int64_t rows = 77;
     const auto logits = random_tensor({rows, classes}, 1, 4),
@@ -99,7 +102,7 @@ TEST_F(DeviceKernels, MeasureTheSignalsOfTheDefinition) {
       ASSERT_NE(found, names.end()) << order[s];
       call.places[s] = static_cast<int>(found - names.begin());
     }
-    cuda::measure_signals(call, cuda::current_stream());
+    cuda::measure_signals(call, tensors::current_stream());
     for (std::int64_t s = 0; s < set.size(); ++s) {
       EXPECT_LT(distance(out[s], expected[s]), 1e-5) << set.names()[static_cast<std::size_t>(s)];
     }
@@ -112,13 +115,14 @@ TEST_F(DeviceKernels, MeasureTheSignalsOfTheDefinition) {
                                              .label_smoothing(0.2))
         .backward();
     call.smoothing = 0.2f;
-    cuda::measure_signals(call, cuda::current_stream());
+    cuda::measure_signals(call, tensors::current_stream());
     EXPECT_LT(distance(gradient, smooth.grad()), 1e-5);
   }
 }
 
 TEST_F(DeviceKernels, MeasureTheTokensOfTheDefinition) {
-  const SignalSet set(std::vector<NotionEntry>(std::begin(kNotions), std::end(kNotions)));
+  const train::SignalSet set(std::vector<importance::NotionEntry>(std::begin(importance::kNotions),
+                                                                  std::end(importance::kNotions)));
   for (const std::int64_t vocabulary : {2, 65, 1000, 50304}) {
     for (const auto type : {torch::kFloat, torch::kBFloat16}) {
       SCOPED_TRACE(std::to_string(vocabulary) + (type == torch::kFloat ? " float" : " bfloat16"));
@@ -126,15 +130,15 @@ TEST_F(DeviceKernels, MeasureTheTokensOfTheDefinition) {
       const auto features = random_tensor({3, 7, 130}, 2);
       auto targets = torch::empty({3, 7}, torch::kInt64);
       for (std::int64_t i = 0; i < 21; ++i) targets.view(-1)[i] = i * 7919 % vocabulary;
-      targets[1].narrow(0, 4, 3).fill_(kNoTarget);
+      targets[1].narrow(0, 4, 3).fill_(models::kNoTarget);
       const auto weights = random_tensor({3}, 3);
       const auto leaf = logits.to(torch::kFloat).clone().requires_grad_(true);
-      const auto here = measure_losses(leaf, targets);
+      const auto here = models::measure_losses(leaf, targets);
       (here.examples * weights).sum().backward();
       const auto expected = set.compute({leaf, features}, targets, here);
 
       const auto leaf_there = logits.cuda().requires_grad_(true);
-      const auto there = measure_losses(leaf_there, targets.cuda());
+      const auto there = models::measure_losses(leaf_there, targets.cuda());
       ASSERT_TRUE(there.tokens.margin.defined());
       (there.examples * weights.cuda()).sum().backward();
       const auto found = set.compute({leaf_there, features.cuda()}, targets.cuda(), there);
@@ -144,7 +148,8 @@ TEST_F(DeviceKernels, MeasureTheTokensOfTheDefinition) {
       }
       EXPECT_LT(distance(leaf_there.grad(), leaf.grad()), type == torch::kFloat ? 1e-5 : 4e-3);
       EXPECT_EQ(leaf_there.grad()[1][5].abs().sum().item<float>(), 0);
-      EXPECT_LT(distance(token_losses(leaf_there, targets.cuda()), token_losses(leaf, targets)),
+      EXPECT_LT(distance(models::token_losses(leaf_there, targets.cuda()),
+                         models::token_losses(leaf, targets)),
                 1e-5);
     }
   }
@@ -157,7 +162,7 @@ TEST_F(DeviceKernels, SayNanWhereATokenHasNanOrNothingIsPossible) {
   logits[0][3] = std::nanf("");
   logits[1].fill_(-infinity);
   logits[2][5] = -infinity;  // one impossible token is nothing special
-  const auto losses = device_token_losses(logits, targets, true).losses.cpu();
+  const auto losses = models::device_token_losses(logits, targets, true).losses.cpu();
   EXPECT_TRUE(std::isnan(losses[0].item<float>()));
   EXPECT_FALSE(std::isfinite(losses[1].item<float>()));
   EXPECT_TRUE(std::isfinite(losses[2].item<float>()));
@@ -165,11 +170,11 @@ TEST_F(DeviceKernels, SayNanWhereATokenHasNanOrNothingIsPossible) {
 
 struct Rule {
   const char* name;
-  OptimizerConfig config;
+  config::OptimizerConfig config;
 };
 
 std::vector<Rule> rules() {
-  using Name = OptimizerConfig::Name;
+  using Name = config::OptimizerConfig::Name;
   return {{"sgd", {.name = Name::kSgd}},
           {"sgd without momentum", {.name = Name::kSgd, .momentum = 0, .nesterov = false}},
           {"heavy ball", {.name = Name::kSgd, .nesterov = false}},
@@ -184,9 +189,9 @@ TEST_F(DeviceKernels, UpdateWeightsAsTheOptimizerOnTheCpu) {
   for (const std::int64_t size : sizes) total += size;
   for (const Rule& rule : rules()) {
     SCOPED_TRACE(rule.name);
-    const OptimizerConfig& c = rule.config;
+    const config::OptimizerConfig& c = rule.config;
     auto values = random_tensor({total}, 1, 0.1);
-    Optimizer optimizer(c, values);
+    train::Optimizer optimizer(c, values);
     auto device_values = values.cuda();
     auto first = torch::zeros_like(device_values), second = torch::zeros_like(device_values);
     auto halves = torch::zeros_like(device_values, torch::kBFloat16);
@@ -218,13 +223,13 @@ TEST_F(DeviceKernels, UpdateWeightsAsTheOptimizerOnTheCpu) {
                      {.rate = 0.05f * static_cast<float>(step),
                       .correction1 = static_cast<float>(1 - std::pow(c.beta1, step)),
                       .correction2 = static_cast<float>(std::sqrt(1 - std::pow(c.beta2, step)))},
-                     cuda::current_stream());
+                     tensors::current_stream());
       cuda::update({.slices = slices,
                     .values = device_values.data_ptr<float>(),
                     .first = first.data_ptr<float>(),
                     .second = second.data_ptr<float>(),
                     .halves = halves.data_ptr(),
-                    .adamw = c.name == OptimizerConfig::Name::kAdamw,
+                    .adamw = c.name == config::OptimizerConfig::Name::kAdamw,
                     .momentum = static_cast<float>(c.momentum),
                     .weight_decay = static_cast<float>(c.weight_decay),
                     .nesterov = c.nesterov,
@@ -234,7 +239,7 @@ TEST_F(DeviceKernels, UpdateWeightsAsTheOptimizerOnTheCpu) {
                     .step = cell,
                     .clip_norm = static_cast<float>(c.clip_norm),
                     .scratch = scratch.data_ptr<float>()},
-                   cuda::current_stream());
+                   tensors::current_stream());
     }
     EXPECT_LT(distance(device_values, values), 1e-6);
     EXPECT_LT(distance(first, optimizer.state()[0]), 1e-5);

@@ -5,12 +5,12 @@
 #include <gtest/gtest.h>
 #include <torch/torch.h>
 
+#include "impart/feed/token_feed.h"
 #include "impart/models/init.h"
-#include "impart/models/text_models.h"
-#include "impart/partition/epoch_order.h"
-#include "impart/partition/heuristics.h"
+#include "impart/models/text/text_models.h"
+#include "impart/placement/epoch_order.h"
+#include "impart/placement/heuristics.h"
 #include "impart/train/engine.h"
-#include "impart/train/token_feed.h"
 #include "tests/cuda/gpu_test.h"
 #include "tests/train/token_fixture.h"
 
@@ -23,12 +23,12 @@ class DeviceLanguage : public testing::GpuTest {};
 
 constexpr std::uint32_t kExamples = 60, kWorkers = 4;
 
-RunConfig config_of(RunConfig::Precision precision) {
-  RunConfig config;
+config::RunConfig config_of(config::RunConfig::Precision precision) {
+  config::RunConfig config;
   config.precision = precision;
   config.workers.count = kWorkers;
   config.workers.batch = 4;
-  config.optimizer = {.name = OptimizerConfig::Name::kAdamw, .lr = 1e-3, .clip_norm = 1};
+  config.optimizer = {.name = config::OptimizerConfig::Name::kAdamw, .lr = 1e-3, .clip_norm = 1};
   config.importance.notion = "loss-average";
   config.importance.record = {"margin", "entropy", "el2n", "grad-norm"};
   return config;
@@ -37,17 +37,18 @@ RunConfig config_of(RunConfig::Precision precision) {
 /// An engine that trains a small GPT on random tokens, the last block short.
 class Training {
  public:
-  Training(const RunConfig& config, torch::Device device)
-      : communicator_(make_single_communicator()),
-        feed_(make_token_feed(testing::make_corpus(kExamples, 2), device)),
+  Training(const config::RunConfig& config, torch::Device device)
+      : communicator_(comm::make_single_communicator()),
+        feed_(feed::make_token_feed(testing::make_corpus(kExamples, 2), device)),
         engine_({.config = config, .model = make_model(device), .feed = feed_.get()},
                 *communicator_),
         config_(config) {}
 
   torch::Tensor train() {
     const std::vector<float> nothing(kExamples);
-    const StepPlan plan(order_epoch(shuffle_evenly(nothing, {.workers = kWorkers}), {}),
-                        config_.workers.batch, WorkersConfig::Uneven::kWeight);
+    const placement::StepPlan plan(
+        placement::order_epoch(placement::shuffle_evenly(nothing, {.workers = kWorkers}), {}),
+        config_.workers.batch, placement::Uneven::kWeight);
     engine_.begin_epoch(plan, 0, 0);
     for (std::uint32_t step = 0; step < plan.steps(); ++step) {
       engine_.run_step(step, config_.optimizer.lr);
@@ -63,21 +64,21 @@ class Training {
   }
 
  private:
-  static std::shared_ptr<Classifier> make_model(torch::Device device) {
-    auto model = find_entry(kTextModels, "model", "gpt-tiny")
+  static std::shared_ptr<models::Classifier> make_model(torch::Device device) {
+    auto model = find_entry(models::kTextModels, "model", "gpt-tiny")
                      .function({.vocabulary = testing::kVocabulary, .length = testing::kLength});
-    initialise_parameters(*model, 1);
+    models::initialise_parameters(*model, 1);
     model->to(device);
     return model;
   }
-  std::unique_ptr<Communicator> communicator_;
-  std::unique_ptr<Feed> feed_;
-  Engine engine_;
-  RunConfig config_;
+  std::unique_ptr<comm::Communicator> communicator_;
+  std::unique_ptr<feed::Feed> feed_;
+  train::Engine engine_;
+  config::RunConfig config_;
 };
 
 TEST_F(DeviceLanguage, TrainsWhatTheCpuTrains) {
-  auto config = config_of(RunConfig::Precision::kFp32);
+  auto config = config_of(config::RunConfig::Precision::kFp32);
   for (const double smoothing : {0.0, 0.2}) {
     config.optimizer.label_smoothing = smoothing;
     Training here(config, torch::kCPU), there(config, torch::kCUDA);
@@ -91,7 +92,7 @@ TEST_F(DeviceLanguage, TrainsWhatTheCpuTrains) {
 }
 
 TEST_F(DeviceLanguage, InSeveralPassesIsThatInOne) {
-  auto config = config_of(RunConfig::Precision::kFp32);
+  auto config = config_of(config::RunConfig::Precision::kFp32);
   Training one(config, torch::kCUDA);
   config.workers.micro_batch = 4;  // the gradients of the passes are added up
   Training several(config, torch::kCUDA);
@@ -100,9 +101,9 @@ TEST_F(DeviceLanguage, InSeveralPassesIsThatInOne) {
 
 TEST_F(DeviceLanguage, InBfloat16StaysCloseToFloats) {
   for (const std::uint32_t micro_batch : {0u, 4u}) {
-    auto config = config_of(RunConfig::Precision::kFp32);
+    auto config = config_of(config::RunConfig::Precision::kFp32);
     Training wide(config, torch::kCUDA);
-    config.precision = RunConfig::Precision::kBf16;
+    config.precision = config::RunConfig::Precision::kBf16;
     config.workers.micro_batch = micro_batch;
     Training narrow(config, torch::kCUDA);
     const auto before = wide.parameters();

@@ -7,12 +7,12 @@
 #include <torch/torch.h>
 
 #include "impart/core/error.h"
-#include "impart/data/datasets.h"
+#include "impart/data/images/datasets.h"
+#include "impart/models/images/models.h"
 #include "impart/models/init.h"
-#include "impart/models/models.h"
-#include "impart/models/worker_statistics.h"
-#include "impart/partition/epoch_order.h"
-#include "impart/partition/heuristics.h"
+#include "impart/models/layers/worker_statistics.h"
+#include "impart/placement/epoch_order.h"
+#include "impart/placement/heuristics.h"
 #include "impart/train/device_evaluation.h"
 #include "impart/train/engine.h"
 #include "tests/cuda/gpu_test.h"
@@ -30,13 +30,14 @@ class DeviceStepsTest : public testing::GpuTest {
   }
 };
 
-const ImageData& data() {
-  static const ImageData loaded = load_data({.train_examples = 300, .test_examples = 90});
+const data::ImageData& data() {
+  static const data::ImageData loaded =
+      data::load_data({.train_examples = 300, .test_examples = 90});
   return loaded;
 }
 
-RunConfig config_of(const std::string& model) {
-  RunConfig config;
+config::RunConfig config_of(const std::string& model) {
+  config::RunConfig config;
   config.model.name = model;
   config.workers.count = 4;
   config.workers.batch = 16;
@@ -46,19 +47,19 @@ RunConfig config_of(const std::string& model) {
   return config;
 }
 
-EpochAugmentation augmentation(std::uint64_t examples) {
+feed::EpochAugmentation augmentation(std::uint64_t examples) {
   return [examples](std::uint32_t epoch) {
-    return crop_and_flip({.seed = 1, .epoch = epoch, .examples = examples});
+    return data::crop_and_flip({.seed = 1, .epoch = epoch, .examples = examples});
   };
 }
 
 /// An engine and all it needs, on a device.
 class Training {
  public:
-  Training(const RunConfig& config, torch::Device device)
-      : communicator(make_single_communicator()),
-        feed(make_device_feed(put_on_device(data().train, device), augmentation(300))),
-        test(make_device_feed(put_on_device(data().test, device), augmentation(90))),
+  Training(const config::RunConfig& config, torch::Device device)
+      : communicator(comm::make_single_communicator()),
+        feed(feed::make_device_feed(feed::put_on_device(data().train, device), augmentation(300))),
+        test(feed::make_device_feed(feed::put_on_device(data().test, device), augmentation(90))),
         engine({.config = config, .model = make_model(config, device), .feed = feed.get()},
                *communicator),
         config_(config) {}
@@ -66,9 +67,10 @@ class Training {
   /// Trains an epoch, or only its first steps. Returns the signals.
   torch::Tensor train(std::uint32_t epoch, std::uint32_t steps = ~0u) {
     const std::vector<float> nothing(300);
-    const Parts order = order_epoch(
-        shuffle_evenly(nothing, {.workers = 4, .seed = 3, .epoch = epoch}), {.epoch = epoch});
-    const StepPlan plan(order, config_.workers.batch, WorkersConfig::Uneven::kWeight);
+    const placement::Parts order = placement::order_epoch(
+        placement::shuffle_evenly(nothing, {.workers = 4, .seed = 3, .epoch = epoch}),
+        {.epoch = epoch});
+    const placement::StepPlan plan(order, config_.workers.batch, placement::Uneven::kWeight);
     engine.begin_epoch(plan, epoch, 0);
     for (std::uint32_t step = 0; step < std::min(plan.steps(), steps); ++step) {
       engine.run_step(step, config_.optimizer.lr);
@@ -85,18 +87,19 @@ class Training {
     return torch::cat(all);
   }
 
-  std::unique_ptr<Communicator> communicator;
-  std::unique_ptr<Feed> feed, test;
-  Engine engine;
+  std::unique_ptr<comm::Communicator> communicator;
+  std::unique_ptr<feed::Feed> feed, test;
+  train::Engine engine;
 
  private:
-  static std::shared_ptr<Classifier> make_model(const RunConfig& config, torch::Device device) {
-    auto model = find_entry(kModels, "model", config.model.name).function({.classes = 10});
-    initialise_parameters(*model, 1);
+  static std::shared_ptr<models::Classifier> make_model(const config::RunConfig& config,
+                                                        torch::Device device) {
+    auto model = find_entry(models::kModels, "model", config.model.name).function({.classes = 10});
+    models::initialise_parameters(*model, 1);
     model->to(device);
     return model;
   }
-  RunConfig config_;
+  config::RunConfig config_;
 };
 
 constexpr std::uint32_t kEpochs = 3;  // the short last step is recorded, too
@@ -134,8 +137,8 @@ TEST_F(DeviceStepsTest, TrainWhatTheCpuTrains) {
     }
     here.engine.collapse_statistics();
     there.engine.collapse_statistics();
-    EXPECT_LT(distance(copy_worker_statistics(there.engine.model(), 2),
-                       copy_worker_statistics(here.engine.model(), 2)),
+    EXPECT_LT(distance(models::copy_worker_statistics(there.engine.model(), 2),
+                       models::copy_worker_statistics(here.engine.model(), 2)),
               1e-2);
   }
 }
@@ -158,7 +161,7 @@ TEST_F(DeviceStepsTest, WithNcclAreThoseWithout) {
   for (const char* model : {"small-cnn", "resnet18"}) {
     auto config = config_of(model);
     Training plain(config, torch::kCUDA);
-    config.workers.transport = WorkersConfig::Transport::kNccl;  // of one process
+    config.workers.transport = config::WorkersConfig::Transport::kNccl;  // of one process
     std::unique_ptr<Training> summed;
     try {
       summed = std::make_unique<Training>(config, torch::kCUDA);
@@ -176,7 +179,7 @@ TEST_F(DeviceStepsTest, WithNcclAreThoseWithout) {
 
 TEST_F(DeviceStepsTest, AreReproducible) {
   auto config = config_of("resnet18");
-  config.precision = RunConfig::Precision::kBf16;
+  config.precision = config::RunConfig::Precision::kBf16;
   torch::Tensor first;
   for (int run = 0; run < 2; ++run) {
     Training training(config, torch::kCUDA);
@@ -194,7 +197,7 @@ TEST_F(DeviceStepsTest, InBfloat16StayCloseToFloats) {
     auto config = config_of("resnet18");
     config.workers.micro_batch = micro_batch;
     Training wide(config, torch::kCUDA);
-    config.precision = RunConfig::Precision::kBf16;
+    config.precision = config::RunConfig::Precision::kBf16;
     Training narrow(config, torch::kCUDA);
     const auto expected = wide.train(0), signals = narrow.train(0);
     EXPECT_LT(loss_distance(signals, expected, 1), 3e-2);
@@ -232,20 +235,21 @@ TEST_F(DeviceStepsTest, EvaluateWhatTheCpuEvaluates) {
   there.train(0);
   here.engine.collapse_statistics();
   there.engine.collapse_statistics();
-  ASSERT_TRUE(DeviceEvaluation::can_run(*there.test, *there.communicator));
-  for (const auto protocol : {EvalConfig::Protocol::kClean, EvalConfig::Protocol::kPaper}) {
-    DeviceEvaluation evaluation(there.engine.model(), *there.test, false);
-    const auto statistics = copy_worker_statistics(there.engine.model(), 1);
+  ASSERT_TRUE(train::DeviceEvaluation::can_run(*there.test, *there.communicator));
+  for (const auto protocol :
+       {config::EvalConfig::Protocol::kClean, config::EvalConfig::Protocol::kPaper}) {
+    train::DeviceEvaluation evaluation(there.engine.model(), *there.test, false);
+    const auto statistics = models::copy_worker_statistics(there.engine.model(), 1);
     for (std::uint32_t epoch = 0; epoch < 4; ++epoch) {  // as it is, then recorded
-      const EvaluationSpec spec{
+      const train::EvaluationSpec spec{
           .protocol = protocol, .batch = 32, .hosted_workers = 4, .epoch = epoch};
-      const Evaluation expected =
-          evaluate(here.engine.model(), *here.test, spec, *here.communicator);
-      const Evaluation found = evaluation.evaluate(spec);
+      const train::Evaluation expected =
+          train::evaluate(here.engine.model(), *here.test, spec, *here.communicator);
+      const train::Evaluation found = evaluation.evaluate(spec);
       EXPECT_NEAR(found.loss, expected.loss, 1e-3 * expected.loss);
       EXPECT_NEAR(found.accuracy, expected.accuracy, 2.3);  // two of ninety
     }
-    EXPECT_TRUE(torch::equal(statistics, copy_worker_statistics(there.engine.model(), 1)));
+    EXPECT_TRUE(torch::equal(statistics, models::copy_worker_statistics(there.engine.model(), 1)));
     EXPECT_TRUE(there.engine.model().is_training());
   }
 }

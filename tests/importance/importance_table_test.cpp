@@ -10,7 +10,7 @@
 #include "impart/core/npy.h"
 #include "tests/support/temporary_folder.h"
 
-namespace impart {
+namespace impart::importance {
 namespace {
 
 using testing::message_of;
@@ -228,4 +228,4 @@ TEST(ImportanceCsv, HasOneColumnPerNotion) {
 }
 
 }  // namespace
-}  // namespace impart
+}  // namespace impart::importance

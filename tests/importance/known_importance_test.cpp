@@ -5,7 +5,7 @@
 
 #include <gtest/gtest.h>
 
-namespace impart {
+namespace impart::importance {
 namespace {
 
 constexpr float kNone = std::numeric_limits<float>::quiet_NaN();
@@ -34,4 +34,4 @@ TEST(KnownImportance, IsZeroIfNothingIsKnown) {
 }
 
 }  // namespace
-}  // namespace impart
+}  // namespace impart::importance

@@ -10,7 +10,7 @@
 #include "impart/core/error.h"
 #include "impart/core/random.h"
 
-namespace impart {
+namespace impart::importance {
 namespace {
 
 constexpr StateSet kAll = StateSet::kLossMean | StateSet::kProbabilityMean | StateSet::kCorrect |
@@ -143,4 +143,4 @@ TEST(LogitSignals, RefuseWhatDoesNotFit) {
 }
 
 }  // namespace
-}  // namespace impart
+}  // namespace impart::importance

@@ -9,7 +9,7 @@
 #include "impart/importance/importance_table.h"
 #include "tests/support/random_visits.h"
 
-namespace impart {
+namespace impart::importance {
 namespace {
 
 using testing::spec_with_all_notions;
@@ -123,4 +123,4 @@ TEST(Merge, RefusesTablesThatDoNotFit) {
 }
 
 }  // namespace
-}  // namespace impart
+}  // namespace impart::importance

@@ -8,7 +8,7 @@
 #include "tests/support/random_visits.h"
 #include "tests/support/temporary_folder.h"
 
-namespace impart {
+namespace impart::importance {
 namespace {
 
 using testing::message_of;
@@ -103,4 +103,4 @@ TEST(TableFile, SaysWhatItIsNot) {
 }
 
 }  // namespace
-}  // namespace impart
+}  // namespace impart::importance

@@ -165,7 +165,7 @@ class Package(Installation):
 
     def test_a_build_without_the_engine_has_only_the_core(self):
         build = SCRATCH / "core_build"
-        self.succeed(configure(SOURCE, build, "-DIMPART_TRAIN=OFF", "-DIMPART_TESTS=OFF",
+        self.succeed(configure(SOURCE, build, "-DIMPART_TORCH=OFF", "-DIMPART_TESTS=OFF",
                                "-DIMPART_BENCH=OFF"))
         moved = SCRATCH / "moved_prefix"  # the package can be moved, too
         shutil.copytree(PREFIX, moved)
@@ -173,20 +173,20 @@ class Package(Installation):
         shutil.copy(build / "impartConfig.cmake", package)
         (package / "impartTrainTargets.cmake").unlink()
         self.refuse("there is no component 'train' in this installation; it has: core (it was built "
-                    "with IMPART_TRAIN=OFF)", "engineless",
+                    "with IMPART_TORCH=OFF)", "engineless",
                     "find_package(impart REQUIRED COMPONENTS train)", prefix=moved)
         folder = self.project("core_only", "find_package(impart REQUIRED)\n"
                               "add_library(uses OBJECT uses.cpp)\n"
-                              "target_link_libraries(uses PRIVATE impart::partition)")
-        (folder / "uses.cpp").write_text('#include "impart/partition/partition.h"\n')
+                              "target_link_libraries(uses PRIVATE impart::placement)")
+        (folder / "uses.cpp").write_text('#include "impart/placement/partition.h"\n')
         self.succeed(configure(folder, folder / "build", prefix=moved))
         self.succeed(run(CMAKE, "--build", folder / "build"))
 
     def test_as_a_part_of_another_project_it_is_only_libraries(self):
-        folder = self.project("embedding", f"set(IMPART_TRAIN OFF)\nadd_subdirectory({SOURCE} impart)\n"
+        folder = self.project("embedding", f"set(IMPART_TORCH OFF)\nadd_subdirectory({SOURCE} impart)\n"
                               "add_library(uses OBJECT uses.cpp)\n"
-                              "target_link_libraries(uses PRIVATE impart::partition)")
-        (folder / "uses.cpp").write_text('#include "impart/partition/partition.h"\n')
+                              "target_link_libraries(uses PRIVATE impart::placement)")
+        (folder / "uses.cpp").write_text('#include "impart/placement/partition.h"\n')
         self.succeed(configure(folder, folder / "build"))
         targets = self.succeed(run(CMAKE, "--build", folder / "build", "--target", "help"))
         self.assertIn("libimpart_partition.a", targets)

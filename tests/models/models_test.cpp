@@ -1,4 +1,4 @@
-#include "impart/models/models.h"
+#include "impart/models/images/models.h"
 
 #include <algorithm>
 #include <cmath>
@@ -12,7 +12,7 @@
 #include "impart/models/module_tree.h"
 #include "tests/models/tensors.h"
 
-namespace impart {
+namespace impart::models {
 namespace {
 
 using testing::random_tensor;
@@ -138,4 +138,4 @@ TEST(Initialise, RefusesAParameterItHasNoRuleFor) {
 }
 
 }  // namespace
-}  // namespace impart
+}  // namespace impart::models

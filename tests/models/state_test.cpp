@@ -9,14 +9,14 @@
 
 #include "impart/core/error.h"
 #include "impart/models/classifier.h"
+#include "impart/models/images/models.h"
 #include "impart/models/init.h"
-#include "impart/models/models.h"
+#include "impart/models/layers/worker_statistics.h"
 #include "impart/models/module_tree.h"
-#include "impart/models/tensor_bytes.h"
-#include "impart/models/worker_statistics.h"
+#include "impart/tensors/tensor_bytes.h"
 #include "tests/models/tensors.h"
 
-namespace impart {
+namespace impart::models {
 namespace {
 
 using testing::random_tensor;
@@ -70,7 +70,8 @@ TEST_F(StateTest, NamesWhatIsMissingUnexpectedOrDifferent) {
   auto model = make_mlp({.classes = 4, .image_size = 2});
   initialise_parameters(*model, 1);
   std::vector<TensorView> views;
-  for (const auto& [name, tensor] : state_of(*model)) views.push_back(view_of(name, tensor));
+  for (const auto& [name, tensor] : state_of(*model))
+    views.push_back(tensors::view_of(name, tensor));
   views[0].name = "fc9.weight";
   views[2].shape = {65536};
   views[5].type = ElementType::kI32;
@@ -98,12 +99,12 @@ TEST_F(StateTest, KeepsEveryTypeThatBothSidesHave) {
        {torch::kDouble, torch::kFloat, torch::kHalf, torch::kBFloat16, torch::kLong, torch::kInt,
         torch::kShort, torch::kChar, torch::kByte, torch::kBool}) {
     const torch::Tensor tensor = random_tensor({3, 5}, 1, 50).to(type);
-    EXPECT_TRUE(torch::equal(copy_of(view_of("t", tensor)), tensor)) << type;
+    EXPECT_TRUE(torch::equal(tensors::copy_of(tensors::view_of("t", tensor)), tensor)) << type;
   }
   const std::vector<std::uint32_t> words(2);
-  EXPECT_THROW(copy_of({"words", ElementType::kU32, {2}, std::as_bytes(std::span(words))}),
+  EXPECT_THROW(tensors::copy_of({"words", ElementType::kU32, {2}, std::as_bytes(std::span(words))}),
                ConfigError);
 }
 
 }  // namespace
-}  // namespace impart
+}  // namespace impart::models

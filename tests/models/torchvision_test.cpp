@@ -11,15 +11,15 @@
 #include <unistd.h>
 
 #include "impart/models/classifier.h"
+#include "impart/models/images/models.h"
 #include "impart/models/init.h"
-#include "impart/models/models.h"
+#include "impart/models/layers/worker_statistics.h"
 #include "impart/models/module_tree.h"
 #include "impart/models/state.h"
-#include "impart/models/tensor_bytes.h"
-#include "impart/models/worker_statistics.h"
+#include "impart/tensors/tensor_bytes.h"
 #include "tests/models/tensors.h"
 
-namespace impart {
+namespace impart::models {
 namespace {
 
 using testing::random_tensor;
@@ -70,7 +70,7 @@ void write_case(const std::filesystem::path& folder, Classifier& model, std::int
   std::vector<TensorView> views;
   for (auto& [name, tensor] : results) {
     tensor = tensor.contiguous();
-    views.push_back(view_of(name, tensor));
+    views.push_back(tensors::view_of(name, tensor));
   }
   write_safetensors((folder / "results.safetensors").string(), views);
 }
@@ -108,4 +108,4 @@ TEST(ResNet, FiftyIsTorchvisions) {
 }
 
 }  // namespace
-}  // namespace impart
+}  // namespace impart::models

@@ -1,4 +1,4 @@
-#include "impart/models/worker_batch_norm.h"
+#include "impart/models/layers/worker_batch_norm.h"
 
 #include <cmath>
 
@@ -9,7 +9,7 @@
 #include "impart/core/error.h"
 #include "tests/models/tensors.h"
 
-namespace impart {
+namespace impart::models {
 namespace {
 
 using testing::random_tensor;
@@ -238,4 +238,4 @@ TEST(WorkerBatchNorm2d, RefusesAnotherNumberOfWorkers) {
 }
 
 }  // namespace
-}  // namespace impart
+}  // namespace impart::models

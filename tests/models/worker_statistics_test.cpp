@@ -1,15 +1,15 @@
-#include "impart/models/worker_statistics.h"
+#include "impart/models/layers/worker_statistics.h"
 
 #include <gtest/gtest.h>
 #include <torch/torch.h>
 
 #include "impart/core/error.h"
 #include "impart/models/classifier.h"
+#include "impart/models/images/models.h"
 #include "impart/models/init.h"
-#include "impart/models/models.h"
 #include "tests/models/tensors.h"
 
-namespace impart {
+namespace impart::models {
 namespace {
 
 using testing::random_tensor;
@@ -154,4 +154,4 @@ TEST(StackedWorkers, TrainLikeReplicasThatAreAveragedByHand) {
 }
 
 }  // namespace
-}  // namespace impart
+}  // namespace impart::models

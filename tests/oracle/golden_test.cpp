@@ -14,12 +14,12 @@
 
 #include "impart/core/random.h"
 #include "impart/importance/importance_table.h"
-#include "impart/partition/epoch_order.h"
-#include "impart/partition/exchanges.h"
-#include "impart/partition/heuristics.h"
-#include "impart/partition/imbalance.h"
-#include "impart/partition/move_plan.h"
-#include "impart/partition/schedule.h"
+#include "impart/placement/epoch_order.h"
+#include "impart/placement/exchanges.h"
+#include "impart/placement/heuristics.h"
+#include "impart/placement/imbalance.h"
+#include "impart/placement/move_plan.h"
+#include "impart/placement/schedule.h"
 
 namespace impart {
 namespace {
@@ -56,7 +56,7 @@ std::vector<float> numbers(const json& values) {
   return list;
 }
 
-Partition partition_of(const json& owners, std::uint32_t workers) {
+placement::Partition partition_of(const json& owners, std::uint32_t workers) {
   std::vector<WorkerId> ids;
   for (const json& owner : owners) ids.push_back(WorkerId{owner.get<std::uint32_t>()});
   return {std::move(ids), workers};
@@ -106,10 +106,11 @@ TEST(Golden, Partitions) {
     const auto importance = numbers(c["importance"]);
     std::vector<std::uint32_t> labels;
     if (!c["labels"].is_null()) labels = c["labels"].get<std::vector<std::uint32_t>>();
-    std::optional<Partition> previous;
+    std::optional<placement::Partition> previous;
     if (!c["sticky_to"].is_null()) previous = partition_of(c["sticky_to"], c["sticky_workers"]);
-    const auto& heuristic = find_entry(kHeuristics, "heuristic", c["heuristic"].get<std::string>());
-    const Partition partition =
+    const auto& heuristic =
+        find_entry(placement::kHeuristics, "heuristic", c["heuristic"].get<std::string>());
+    const placement::Partition partition =
         heuristic.function(importance, {.workers = c["workers"],
                                         .seed = c["seed"],
                                         .epoch = c["epoch"],
@@ -118,7 +119,7 @@ TEST(Golden, Partitions) {
     if (!c["owners"].is_null()) {
       ASSERT_EQ(partition, partition_of(c["owners"], c["workers"])) << describe(c);
     }
-    const Imbalance imbalance = measure_imbalance(partition, importance);
+    const placement::Imbalance imbalance = placement::measure_imbalance(partition, importance);
     if (c["cv"].is_null()) {
       ASSERT_TRUE(std::isnan(imbalance.cv)) << describe(c);
     } else {
@@ -127,10 +128,11 @@ TEST(Golden, Partitions) {
     }
     ASSERT_NEAR(imbalance.ks, c["ks"].get<double>(), 1e-12) << describe(c);
     if (!c["class_skew"].is_null()) {
-      ASSERT_NEAR(measure_class_skew(partition, labels), c["class_skew"].get<double>(), 1e-12);
+      ASSERT_NEAR(placement::measure_class_skew(partition, labels), c["class_skew"].get<double>(),
+                  1e-12);
     }
     if (!previous) continue;
-    const MovePlan plan = diff(*previous, partition);
+    const placement::MovePlan plan = placement::diff(*previous, partition);
     ASSERT_EQ(plan.moves.size(), c["moved"]) << describe(c);
     if (c["messages"].is_null()) continue;
     ASSERT_EQ(plan.messages(), c["messages"]) << describe(c);
@@ -139,16 +141,18 @@ TEST(Golden, Partitions) {
 
 TEST(Golden, Exchanges) {
   for (const json& c : section("exchanges")) {
-    const Partition previous = partition_of(c["previous"], c["workers"]);
-    const auto& exchange = find_entry(kExchanges, "exchange", c["exchange"].get<std::string>());
-    const Partition after = exchange.function(previous, numbers(c["importance"]),
-                                              {.fraction = c["fraction"],
-                                               .seed = c["seed"],
-                                               .epoch = c["epoch"],
-                                               .earlier_exchanges = c["earlier_exchanges"]});
+    const placement::Partition previous = partition_of(c["previous"], c["workers"]);
+    const auto& exchange =
+        find_entry(placement::kExchanges, "exchange", c["exchange"].get<std::string>());
+    const placement::Partition after =
+        exchange.function(previous, numbers(c["importance"]),
+                          {.fraction = c["fraction"],
+                           .seed = c["seed"],
+                           .epoch = c["epoch"],
+                           .earlier_exchanges = c["earlier_exchanges"]});
     ASSERT_EQ(after, partition_of(c["owners"], c["workers"])) << describe(c);
-    ASSERT_EQ(diff(previous, after).moves.size(), c["moved"]) << describe(c);
-    ASSERT_EQ(diff(previous, after).messages(), c["messages"]) << describe(c);
+    ASSERT_EQ(placement::diff(previous, after).moves.size(), c["moved"]) << describe(c);
+    ASSERT_EQ(placement::diff(previous, after).messages(), c["messages"]) << describe(c);
   }
 }
 
@@ -156,11 +160,12 @@ TEST(Golden, Orders) {
   for (const json& c : section("orders")) {
     std::vector<float> importance;
     if (!c["importance"].is_null()) importance = numbers(c["importance"]);
-    const Parts order = order_epoch(
+    const placement::Parts order = placement::order_epoch(
         partition_of(c["owners"], c["workers"]),
         {.seed = c["seed"],
          .epoch = c["epoch"],
-         .shuffle = c["shuffle"] == "shared" ? ShuffleKind::kShared : ShuffleKind::kPerWorker,
+         .shuffle = c["shuffle"] == "shared" ? placement::ShuffleKind::kShared
+                                             : placement::ShuffleKind::kPerWorker,
          .importance = importance});
     for (std::uint32_t worker = 0; worker < order.workers(); ++worker) {
       std::vector<std::uint64_t> ids;
@@ -170,7 +175,7 @@ TEST(Golden, Orders) {
   }
 }
 
-void observe(ImportanceTable& table, const json& step) {
+void observe(importance::ImportanceTable& table, const json& step) {
   std::vector<ExampleId> ids;
   for (const json& id : step["ids"]) ids.push_back(ExampleId{id.get<std::uint64_t>()});
   const json& s = step["signals"];
@@ -184,17 +189,18 @@ void observe(ImportanceTable& table, const json& step) {
 
 TEST(Golden, Notions) {
   for (const json& c : section("notions")) {
-    ImportanceTable table(
+    importance::ImportanceTable table(
         {.examples = c["examples"],
-         .notions = {std::begin(kNotions), std::end(kNotions)},
+         .notions = {std::begin(importance::kNotions), std::end(importance::kNotions)},
          .ignore = c["ignore"],
-         .window = c["window"] == "run" ? WindowKind::kRun : WindowKind::kInterval,
+         .window = c["window"] == "run" ? importance::WindowKind::kRun
+                                        : importance::WindowKind::kInterval,
          .seed = c["seed"],
          .truth = numbers(c["truth"])});
     for (const json& step : c["steps"]) {
       step.contains("close_window") ? table.close_window() : observe(table, step);
     }
-    ASSERT_EQ(c["expected"].size(), std::size(kNotions));
+    ASSERT_EQ(c["expected"].size(), std::size(importance::kNotions));
     for (const auto& [notion, expected] : c["expected"].items()) {
       const auto importance = table.importance(notion);
       for (std::size_t i = 0; i < importance.size(); ++i) {
@@ -209,20 +215,20 @@ TEST(Golden, Notions) {
 TEST(Golden, Schedules) {
   for (const json& c : section("schedules")) {
     json events = json::array();
-    for (const ScheduleEvent& event : make_schedule({.epochs = c["epochs"],
-                                      .warmup = c["warmup"],
-                                      .interval = c["interval"],
-                                      .ignore = c["ignore"],
-                                      .exchange = c["exchange"],
-                                      .needs_importance = c["needs_importance"]})) {
+    for (const placement::ScheduleEvent& event : placement::make_schedule({.epochs = c["epochs"],
+                                                 .warmup = c["warmup"],
+                                                 .interval = c["interval"],
+                                                 .ignore = c["ignore"],
+                                                 .exchange = c["exchange"],
+                                                 .needs_importance = c["needs_importance"]})) {
       switch (event.kind) {
-        case ScheduleEvent::Kind::kRandom:
+        case placement::ScheduleEvent::Kind::kRandom:
           events.push_back({"random", event.epoch});
           break;
-        case ScheduleEvent::Kind::kExchange:
+        case placement::ScheduleEvent::Kind::kExchange:
           events.push_back({"exchange", event.epoch});
           break;
-        case ScheduleEvent::Kind::kHeuristic:
+        case placement::ScheduleEvent::Kind::kHeuristic:
           events.push_back({"heuristic", event.epoch, event.window.first, event.window.last});
           break;
       }

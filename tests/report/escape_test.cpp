@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-namespace impart {
+namespace impart::report {
 namespace {
 
 TEST(Escape, HtmlKeepsTextAndDisarmsMarkup) {
@@ -53,4 +53,4 @@ TEST(Escape, SlugsAreSafeNames) {
 }
 
 }  // namespace
-}  // namespace impart
+}  // namespace impart::report

@@ -2,7 +2,7 @@
 
 #include "impart/report/gnuplot.h"
 
-namespace impart {
+namespace impart::report {
 namespace {
 
 const std::string kDrawn =
@@ -39,4 +39,4 @@ TEST(SvgTheme, RefusesWhatIsNoPicture) {
 }
 
 }  // namespace
-}  // namespace impart
+}  // namespace impart::report

@@ -6,9 +6,9 @@
 #include <gtest/gtest.h>
 
 #include "impart/core/random.h"
-#include "impart/study/interval.h"
+#include "impart/statistics/interval.h"
 
-namespace impart {
+namespace impart::statistics {
 namespace {
 
 enum class Shape { kNormal, kLaplace, kSkewed };
@@ -77,4 +77,4 @@ TEST(Coverage, OfBcaIsRightForManyValues) {
 }
 
 }  // namespace
-}  // namespace impart
+}  // namespace impart::statistics

@@ -1,4 +1,4 @@
-#include "impart/study/describe.h"
+#include "impart/statistics/describe.h"
 
 #include <cmath>
 #include <limits>
@@ -8,9 +8,9 @@
 #include <gtest/gtest.h>
 
 #include "impart/core/error.h"
-#include "impart/study/ranks.h"
+#include "impart/statistics/ranks.h"
 
-namespace impart {
+namespace impart::statistics {
 namespace {
 
 using Values = std::vector<double>;
@@ -71,4 +71,4 @@ TEST(Midranks, ShareTheMeanRankAmongTies) {
 }
 
 }  // namespace
-}  // namespace impart
+}  // namespace impart::statistics

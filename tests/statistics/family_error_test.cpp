@@ -8,11 +8,11 @@
 #include <gtest/gtest.h>
 
 #include "impart/core/random.h"
-#include "impart/study/comparison.h"
-#include "impart/study/holm.h"
-#include "impart/study/power.h"
+#include "impart/statistics/comparison.h"
+#include "impart/statistics/holm.h"
+#include "impart/statistics/power.h"
 
-namespace impart {
+namespace impart::statistics {
 namespace {
 
 constexpr double kAlpha = 0.05;
@@ -150,4 +150,4 @@ TEST(WholeStudies, FindTheDifferenceThatTheyPromiseToFind) {
 }
 
 }  // namespace
-}  // namespace impart
+}  // namespace impart::statistics

@@ -10,16 +10,16 @@
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
 
-#include "impart/study/describe.h"
-#include "impart/study/holm.h"
-#include "impart/study/interval.h"
-#include "impart/study/power.h"
-#include "impart/study/sign_flip.h"
-#include "impart/study/spearman.h"
-#include "impart/study/student.h"
-#include "impart/study/wilcoxon.h"
+#include "impart/statistics/describe.h"
+#include "impart/statistics/holm.h"
+#include "impart/statistics/interval.h"
+#include "impart/statistics/power.h"
+#include "impart/statistics/sign_flip.h"
+#include "impart/statistics/spearman.h"
+#include "impart/statistics/student.h"
+#include "impart/statistics/wilcoxon.h"
 
-namespace impart {
+namespace impart::statistics {
 namespace {
 
 using nlohmann::json;
@@ -158,4 +158,4 @@ TEST_F(StatisticsGolden, RankCorrelations) {
 }
 
 }  // namespace
-}  // namespace impart
+}  // namespace impart::statistics

@@ -7,12 +7,12 @@
 #include <gtest/gtest.h>
 
 #include "impart/core/error.h"
-#include "impart/study/holm.h"
-#include "impart/study/power.h"
-#include "impart/study/spearman.h"
-#include "impart/study/time_to_target.h"
+#include "impart/statistics/holm.h"
+#include "impart/statistics/power.h"
+#include "impart/statistics/spearman.h"
+#include "impart/statistics/time_to_target.h"
 
-namespace impart {
+namespace impart::statistics {
 namespace {
 
 using Values = std::vector<double>;
@@ -147,4 +147,4 @@ TEST(RankCorrelation, TakesNanAsHardAndNothingFromConstants) {
 }
 
 }  // namespace
-}  // namespace impart
+}  // namespace impart::statistics

@@ -6,10 +6,10 @@
 
 #include "impart/core/error.h"
 #include "impart/core/random.h"
-#include "impart/study/paired.h"
-#include "impart/study/student.h"
+#include "impart/statistics/paired.h"
+#include "impart/statistics/student.h"
 
-namespace impart {
+namespace impart::statistics {
 namespace {
 
 using Values = std::vector<double>;
@@ -208,4 +208,4 @@ TEST(Interval, OfBcaStaysWithinTheDataHoweverSkewed) {
 }
 
 }  // namespace
-}  // namespace impart
+}  // namespace impart::statistics

@@ -1,4 +1,4 @@
-#include "impart/study/verdict.h"
+#include "impart/statistics/verdict.h"
 
 #include <limits>
 #include <string>
@@ -9,7 +9,7 @@
 #include "impart/core/error.h"
 #include "impart/core/random.h"
 
-namespace impart {
+namespace impart::statistics {
 namespace {
 
 /// Runs over seeds 100, 101, ...: what the seed gives, an effect, and noise of std 0.1.
@@ -207,4 +207,4 @@ TEST(Verdict, OfTheBaselineAgainstItselfIsNothing) {
 }
 
 }  // namespace
-}  // namespace impart
+}  // namespace impart::statistics

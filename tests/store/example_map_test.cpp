@@ -7,7 +7,7 @@
 
 #include "impart/core/random.h"
 
-namespace impart {
+namespace impart::store {
 namespace {
 
 TEST(ExampleMap, AgreesWithTheStandardOne) {
@@ -39,4 +39,4 @@ TEST(ExampleMap, AgreesWithTheStandardOne) {
 }
 
 }  // namespace
-}  // namespace impart
+}  // namespace impart::store

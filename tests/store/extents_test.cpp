@@ -7,7 +7,7 @@
 
 #include "impart/core/random.h"
 
-namespace impart {
+namespace impart::store {
 namespace {
 
 TEST(Extents, UsesFreedPlacesOfTheSameSizeAgain) {
@@ -98,4 +98,4 @@ TEST(Extents, NeverHandsOutAByteTwice) {
 }
 
 }  // namespace
-}  // namespace impart
+}  // namespace impart::store

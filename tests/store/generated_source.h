@@ -10,15 +10,15 @@
 #include <fmt/format.h>
 
 #include "impart/core/random.h"
-#include "impart/data/payload_source.h"
-#include "impart/partition/partition.h"
+#include "impart/data/payloads/payload_source.h"
+#include "impart/placement/partition.h"
 
 namespace impart::testing {
 
 /// Payloads by a formula, which store_directory.py knows, too: byte j of example i is the highest
 /// byte of (i·2654435761 + j·2246822519 + i·j) mod 2^32. Sizes are `bytes`, or, if `varied`, spread
 /// over 0..2·bytes. Each read costs as many bytes from disk as the payload has.
-class GeneratedSource final : public PayloadSource {
+class GeneratedSource final : public data::PayloadSource {
  public:
   GeneratedSource(std::uint64_t examples, std::uint64_t bytes, bool varied = false)
       : examples_(examples), bytes_(bytes), varied_(varied) {}
@@ -53,8 +53,8 @@ class GeneratedSource final : public PayloadSource {
 };
 
 /// Parts of sizes that differ by at most 1, at random; the same for equal numbers.
-inline Partition random_partition(std::uint64_t examples, std::uint32_t workers,
-                                  std::uint32_t number) {
+inline placement::Partition random_partition(std::uint64_t examples, std::uint32_t workers,
+                                             std::uint32_t number) {
   RandomStream random({.seed = 5, .purpose = Purpose("store-test"), .epoch = number});
   std::vector<WorkerId> owners(examples);
   for (std::uint64_t i = 0; i < examples; ++i) {

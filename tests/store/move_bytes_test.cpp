@@ -4,17 +4,17 @@
 
 #include "impart/core/error.h"
 
-namespace impart {
+namespace impart::store {
 namespace {
 
-Move move(std::uint64_t id, std::uint32_t from, std::uint32_t to) {
+placement::Move move(std::uint64_t id, std::uint32_t from, std::uint32_t to) {
   return {ExampleId{id}, WorkerId{from}, WorkerId{to}};
 }
 
 const PayloadSizes kHundred = [](ExampleId) { return 100; };
 
 TEST(MoveBytes, CountsFramesPiecesAndAnswers) {
-  const MovePlan plan{{move(1, 0, 1), move(2, 0, 1), move(3, 0, 1), move(4, 1, 0)}};
+  const placement::MovePlan plan{{move(1, 0, 1), move(2, 0, 1), move(3, 0, 1), move(4, 1, 0)}};
   const auto costs = predict_move_costs(
       plan, kHundred, {.workers = 2, .flow = {.piece_bytes = 150, .batch_examples = 2}});
   // 0 → 1: 324 bytes in 3 pieces, 2 answers. 1 → 0: 108 bytes in 1 piece, 1 answer.
@@ -46,4 +46,4 @@ TEST(MoveBytes, RefuseAPlanThatIsNotSorted) {
 }
 
 }  // namespace
-}  // namespace impart
+}  // namespace impart::store

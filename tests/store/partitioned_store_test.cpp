@@ -9,11 +9,11 @@
 #include <gtest/gtest.h>
 #include <sys/resource.h>
 
-#include "impart/partition/exchanges.h"
+#include "impart/placement/exchanges.h"
 #include "tests/store/store_checks.h"
 #include "tests/support/temporary_folder.h"
 
-namespace impart {
+namespace impart::store {
 namespace {
 
 using testing::check_costs;
@@ -37,7 +37,7 @@ struct OneProcess {
                                    .observer = observer},
                                   *communicator, source);
   }
-  std::unique_ptr<Communicator> communicator = make_single_communicator();
+  std::unique_ptr<comm::Communicator> communicator = comm::make_single_communicator();
   std::shared_ptr<GeneratedSource> source = std::make_shared<GeneratedSource>(203, 300, true);
 };
 
@@ -46,8 +46,8 @@ class EveryKind : public ::testing::TestWithParam<std::tuple<std::uint32_t, bool
   std::uint32_t workers() const { return std::get<0>(GetParam()); }
   bool in_folder() const { return std::get<1>(GetParam()); }
   std::string path() const { return in_folder() ? folder_ / "store" : ""; }
-  HostedWorkers all() const { return {0, workers()}; }
-  Partition partition(std::uint32_t number) const {
+  placement::HostedWorkers all() const { return {0, workers()}; }
+  placement::Partition partition(std::uint32_t number) const {
     return random_partition(one_.source->examples(), workers(), number);
   }
 
@@ -74,7 +74,7 @@ TEST_P(EveryKind, FollowsAnyPartitionAtThePredictedCost) {
   store->settle(partition(0));
   store->take_costs();
   for (std::uint32_t number = 1; number < 4; ++number) {
-    const MovePlan plan = diff(partition(number - 1), partition(number));
+    const placement::MovePlan plan = placement::diff(partition(number - 1), partition(number));
     store->start_moves(plan);
     store->finish_moves();
     const auto costs = store->take_costs();
@@ -115,7 +115,7 @@ TEST_P(EveryKind, KeptExamplesCanBeReadWhileOthersMove) {
     }
   });
   for (std::uint32_t number = 1; number < 5 || reads < 500; ++number) {
-    store->start_moves(diff(partition(number - 1), partition(number)));
+    store->start_moves(placement::diff(partition(number - 1), partition(number)));
     store->finish_moves();
   }
   stop = true;
@@ -133,10 +133,10 @@ TEST_P(EveryKind, RefusesWhatCannotBe) {
   EXPECT_THROW(store->read(ExampleId{0}, WorkerId{workers()}, payload), Error);
   EXPECT_THROW(store->read(ExampleId{203}, WorkerId{0}, payload), Error);
   if (workers() == 1) return;
-  store->start_moves(diff(partition(0), partition(1)));
-  EXPECT_THROW(store->start_moves(diff(partition(0), partition(1))), Error);
+  store->start_moves(placement::diff(partition(0), partition(1)));
+  EXPECT_THROW(store->start_moves(placement::diff(partition(0), partition(1))), Error);
   store->finish_moves();
-  const MovePlan stale = diff(partition(0), partition(1));
+  const placement::MovePlan stale = placement::diff(partition(0), partition(1));
   store->start_moves(stale);
   EXPECT_THROW(store->finish_moves(), Error) << "the examples are elsewhere";
 }
@@ -144,15 +144,16 @@ TEST_P(EveryKind, RefusesWhatCannotBe) {
 TEST(PartitionedStore, PairStrategiesHaveOneFlowPerWorkerAndDirection) {
   OneProcess one;
   const auto store = one.open(4, "");
-  const Partition before = random_partition(203, 4, 0);
+  const placement::Partition before = random_partition(203, 4, 0);
   store->settle(before);
   store->take_costs();
   std::vector<float> importance(203);
   for (std::size_t i = 0; i < importance.size(); ++i) importance[i] = static_cast<float>(i % 17);
-  Partition current = before;
-  for (const Exchange* exchange : {exchange_in_pairs, exchange_to_balance}) {
-    const Partition after = exchange(current, importance, {.fraction = 0.3, .seed = 1});
-    store->start_moves(diff(current, after));
+  placement::Partition current = before;
+  for (const placement::Exchange* exchange :
+       {placement::exchange_in_pairs, placement::exchange_to_balance}) {
+    const placement::Partition after = exchange(current, importance, {.fraction = 0.3, .seed = 1});
+    store->start_moves(placement::diff(current, after));
     store->finish_moves();
     current = after;
     for (const StorageCost& cost : store->take_costs()) {
@@ -215,7 +216,7 @@ TEST_F(StoreFolder, KeepsExamplesThatTwoWorkersHoldOnce) {
 }
 
 TEST_F(StoreFolder, ReplacesDamagedPayloadsFromTheSource) {
-  const Partition partition = random_partition(203, 2, 0);
+  const placement::Partition partition = random_partition(203, 2, 0);
   leave(2, 0);
   {
     const auto store = one_.open(2, path_);
@@ -256,7 +257,8 @@ TEST_F(StoreFolder, LosesNothingWhenTheDiskIsFull) {
       const rlimit limit{used - 10'000 + bytes, before.rlim_max};
       ::setrlimit(RLIMIT_FSIZE, &limit);
       const std::string message = message_of<IoError>([&] {
-        store->start_moves(diff(random_partition(203, 4, 0), random_partition(203, 4, 1)));
+        store->start_moves(
+            placement::diff(random_partition(203, 4, 0), random_partition(203, 4, 1)));
         store->finish_moves();
       });
       ::setrlimit(RLIMIT_FSIZE, &before);
@@ -280,16 +282,16 @@ struct Interrupted {};
 /// The observer throws at its k-th event, for many k.
 TEST_F(StoreFolder, HasEveryExampleOnceAfterAnyInterruption) {
   leave(4, 0);
-  Partition partition = random_partition(203, 4, 0);
+  placement::Partition partition = random_partition(203, 4, 0);
   for (std::uint32_t round = 1; round < 60; ++round) {
-    const Partition next = random_partition(203, 4, round);
+    const placement::Partition next = random_partition(203, 4, round);
     try {
       std::uint32_t events = 0;
       const auto store = one_.open(4, path_, [&](std::string_view) {
         if (++events == 17 * round) throw Interrupted{};
       });
       store->settle(partition);
-      store->start_moves(diff(partition, next));
+      store->start_moves(placement::diff(partition, next));
       store->finish_moves();
     } catch (const Interrupted&) {
       if (round % 2 == 0) continue;  // the old one is still to be the right one
@@ -330,4 +332,4 @@ TEST(PartitionedStore, HoldsNoExamplesOfAnEmptyDataSet) {
 }
 
 }  // namespace
-}  // namespace impart
+}  // namespace impart::store

@@ -9,20 +9,20 @@
 #include "impart/store/payload_cache.h"
 #include "tests/store/generated_source.h"
 
-namespace impart {
+namespace impart::store {
 namespace {
 
 using testing::GeneratedSource;
 using testing::random_partition;
 
 std::unique_ptr<Store> open(const std::shared_ptr<GeneratedSource>& source,
-                            Communicator& communicator, std::uint64_t cache_bytes) {
+                            comm::Communicator& communicator, std::uint64_t cache_bytes) {
   return make_replicated_store({.workers = 3, .cache_bytes = cache_bytes}, communicator, source);
 }
 
 TEST(ReplicatedStore, ReadsEverythingForEveryWorker) {
   const auto source = std::make_shared<GeneratedSource>(50, 100, true);
-  const auto communicator = make_single_communicator();
+  const auto communicator = comm::make_single_communicator();
   const auto store = open(source, *communicator, 0);
   std::vector<std::byte> payload;
   for (std::uint32_t w = 0; w < 3; ++w) {
@@ -38,7 +38,7 @@ TEST(ReplicatedStore, ReadsEverythingForEveryWorker) {
 
 TEST(ReplicatedStore, CountsBytesHitsAndMissesForTheWorkerThatReads) {
   const auto source = std::make_shared<GeneratedSource>(50, 100);
-  const auto communicator = make_single_communicator();
+  const auto communicator = comm::make_single_communicator();
   const auto store = open(source, *communicator, 5'000);
   std::vector<std::byte> payload;
   for (std::uint64_t i = 0; i < 50; ++i) store->read(ExampleId{i}, WorkerId{1}, payload);
@@ -54,10 +54,10 @@ TEST(ReplicatedStore, CountsBytesHitsAndMissesForTheWorkerThatReads) {
 
 TEST(ReplicatedStore, MovesNothing) {
   const auto source = std::make_shared<GeneratedSource>(50, 100);
-  const auto communicator = make_single_communicator();
+  const auto communicator = comm::make_single_communicator();
   const auto store = open(source, *communicator, 0);
   store->settle(random_partition(50, 3, 0));
-  store->start_moves(diff(random_partition(50, 3, 0), random_partition(50, 3, 1)));
+  store->start_moves(placement::diff(random_partition(50, 3, 0), random_partition(50, 3, 1)));
   EXPECT_TRUE(store->advance_moves());
   for (const StorageCost& cost : store->take_costs()) {
     EXPECT_EQ(cost.bytes_sent + cost.messages_sent + cost.peak_stored + cost.bytes_source, 0u);
@@ -125,4 +125,4 @@ TEST(PayloadCache, ServesSeveralThreads) {
 }
 
 }  // namespace
-}  // namespace impart
+}  // namespace impart::store

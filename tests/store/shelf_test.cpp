@@ -14,7 +14,7 @@
 #include "tests/store/generated_source.h"
 #include "tests/support/temporary_folder.h"
 
-namespace impart {
+namespace impart::store {
 namespace {
 
 using testing::GeneratedSource;
@@ -249,4 +249,4 @@ TEST_F(ShelfFolder, LosesNothingWhenTheDiskIsFull) {
 }
 
 }  // namespace
-}  // namespace impart
+}  // namespace impart::store

@@ -10,9 +10,9 @@
 
 #include "impart/comm/communicator.h"
 #include "impart/core/error.h"
-#include "impart/partition/hosted_workers.h"
-#include "impart/partition/move_plan.h"
-#include "impart/partition/partition.h"
+#include "impart/placement/hosted_workers.h"
+#include "impart/placement/move_plan.h"
+#include "impart/placement/partition.h"
 #include "impart/store/move_bytes.h"
 #include "impart/store/store.h"
 #include "tests/store/generated_source.h"
@@ -24,8 +24,8 @@ inline void require(bool holds, std::string_view what) {
 }
 
 /// This process holds what its workers own, every byte of it, and nothing else.
-inline void check_settled(Store& store, const Partition& partition, const GeneratedSource& source,
-                          const HostedWorkers& hosted) {
+inline void check_settled(store::Store& store, const placement::Partition& partition,
+                          const GeneratedSource& source, const placement::HostedWorkers& hosted) {
   std::vector<std::byte> payload;
   for (std::uint64_t i = 0; i < partition.examples(); ++i) {
     const ExampleId id{i};
@@ -39,12 +39,13 @@ inline void check_settled(Store& store, const Partition& partition, const Genera
 
 /// The costs of moves are exactly those predicted, and nobody held more than its part and what
 /// came.
-inline void check_costs(const std::vector<StorageCost>& costs, const HostedWorkers& hosted,
-                        const std::vector<StorageCost>& predicted,
+inline void check_costs(const std::vector<store::StorageCost>& costs,
+                        const placement::HostedWorkers& hosted,
+                        const std::vector<store::StorageCost>& predicted,
                         const std::vector<std::uint64_t>& held_before) {
   for (std::uint32_t i = 0; i < hosted.count; ++i) {
     const std::uint32_t w = hosted.first + i;
-    const StorageCost &is = costs[i], &should = predicted[w];
+    const store::StorageCost &is = costs[i], &should = predicted[w];
     const auto equal = [&](std::uint64_t a, std::uint64_t b, std::string_view what) {
       require(a == b, fmt::format("{} of worker {}: {} instead of {}", what, w, a, b));
     };
@@ -64,7 +65,7 @@ inline void check_costs(const std::vector<StorageCost>& costs, const HostedWorke
   }
 }
 
-inline PayloadSizes sizes_of(const PayloadSource& source) {
+inline store::PayloadSizes sizes_of(const data::PayloadSource& source) {
   return [&source](ExampleId id) { return source.payload_bytes(id); };
 }
 

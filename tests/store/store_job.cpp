@@ -28,7 +28,7 @@
 #include "impart/store/partitioned_store.h"
 #include "tests/store/generated_source.h"
 
-namespace impart {
+namespace impart::store {
 namespace {
 
 using Options = std::map<std::string, std::string>;
@@ -91,7 +91,7 @@ json to_json(const StorageCost& cost) {
           {"messages_received", cost.messages_received}};
 }
 
-void run(const Options& options, Communicator& communicator) {
+void run(const Options& options, comm::Communicator& communicator) {
   const auto examples = number(options, "examples", 600);
   const auto workers = static_cast<std::uint32_t>(number(options, "workers", communicator.size()));
   const auto source = std::make_shared<testing::GeneratedSource>(
@@ -113,8 +113,8 @@ void run(const Options& options, Communicator& communicator) {
   communicator.barrier();
   killer.arm();
   for (; at < last; ++at) {
-    store->start_moves(
-        diff(random_partition(examples, workers, at), random_partition(examples, workers, at + 1)));
+    store->start_moves(placement::diff(random_partition(examples, workers, at),
+                                       random_partition(examples, workers, at + 1)));
     store->finish_moves();
     communicator.barrier();
   }
@@ -131,8 +131,8 @@ void run(const Options& options, Communicator& communicator) {
 /// As the command `impart` does it.
 int exit_code_of(const Options& options) {
   try {
-    const auto communicator = make_communicator();
-    run_job(*communicator, [&] { run(options, *communicator); });
+    const auto communicator = comm::make_communicator();
+    comm::run_job(*communicator, [&] { run(options, *communicator); });
     return 0;
   } catch (const PeerError& error) {
     fmt::print(stderr, "store_job: {}\n", error.what());
@@ -144,14 +144,14 @@ int exit_code_of(const Options& options) {
 }
 
 }  // namespace
-}  // namespace impart
+}  // namespace impart::store
 
 int main(int argc, char** argv) {
-  impart::Options options;
+  impart::store::Options options;
   for (int i = 1; i < argc; ++i) {
     const std::string argument = argv[i];
     const std::size_t equals = argument.find('=');
     options[argument.substr(0, equals)] = argument.substr(equals + 1);
   }
-  return impart::exit_code_of(options);
+  return impart::store::exit_code_of(options);
 }

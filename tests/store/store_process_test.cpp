@@ -13,11 +13,11 @@
 
 #include "impart/comm/communicator.h"
 #include "impart/comm/job.h"
-#include "impart/partition/exchanges.h"
+#include "impart/placement/exchanges.h"
 #include "impart/store/partitioned_store.h"
 #include "tests/store/store_checks.h"
 
-namespace impart {
+namespace impart::store {
 namespace {
 
 using testing::check_costs;
@@ -37,10 +37,10 @@ struct Case {
 
 class Check {
  public:
-  Check(const Case& which, Communicator& communicator)
+  Check(const Case& which, comm::Communicator& communicator)
       : case_(which),
         communicator_(communicator),
-        hosted_(hosted_workers(which.workers, communicator.rank(), communicator.size())),
+        hosted_(placement::hosted_workers(which.workers, communicator.rank(), communicator.size())),
         store_(open()) {
     store_->settle(partition_);
     check_settled(*store_, partition_, *source_, hosted_);
@@ -48,12 +48,12 @@ class Check {
   }
 
   /// Carries out one exchange and checks what it leaves, what it costs and what it holds meanwhile.
-  void move_to(const Partition& next) {
-    const MovePlan plan = diff(partition_, next);
-    const Traffic before = communicator_.traffic();
+  void move_to(const placement::Partition& next) {
+    const placement::MovePlan plan = placement::diff(partition_, next);
+    const comm::Traffic before = communicator_.traffic();
     store_->start_moves(plan);
     while (!store_->advance_moves()) read_one_that_stays(next);
-    const Traffic after = communicator_.traffic();
+    const comm::Traffic after = communicator_.traffic();
     check_flows(plan, next, after.bytes - before.bytes, after.messages - before.messages);
     check_settled(*store_, next, *source_, hosted_);
     store_->take_costs();
@@ -71,7 +71,7 @@ class Check {
     }
   }
 
-  const Partition& partition() const { return partition_; }
+  const placement::Partition& partition() const { return partition_; }
 
  private:
   std::unique_ptr<Store> open() {
@@ -83,7 +83,7 @@ class Check {
                                   communicator_, source_);
   }
 
-  void read_one_that_stays(const Partition& next) {
+  void read_one_that_stays(const placement::Partition& next) {
     const ExampleId id{probe_++ % kExamples};
     const WorkerId owner = next.owner(id);
     if (partition_.owner(id) != owner || !hosted_.contains(owner)) return;
@@ -93,8 +93,8 @@ class Check {
     read_ += case_.path.empty() ? 0 : payload.size();
   }
 
-  void check_flows(const MovePlan& plan, const Partition& next, std::uint64_t bytes,
-                   std::uint64_t messages) {
+  void check_flows(const placement::MovePlan& plan, const placement::Partition& next,
+                   std::uint64_t bytes, std::uint64_t messages) {
     const auto predicted = predict_move_costs(
         plan, sizes_of(*source_),
         {.workers = case_.workers, .flow = kSmallPieces, .directory = !case_.path.empty()});
@@ -120,23 +120,23 @@ class Check {
   }
 
   Case case_;
-  Communicator& communicator_;
-  HostedWorkers hosted_;
+  comm::Communicator& communicator_;
+  placement::HostedWorkers hosted_;
   std::shared_ptr<GeneratedSource> source_ =
       std::make_shared<GeneratedSource>(kExamples, 700, true);
-  Partition partition_ = random_partition(kExamples, case_.workers, 0);
+  placement::Partition partition_ = random_partition(kExamples, case_.workers, 0);
   std::unique_ptr<Store> store_;
   std::uint64_t probe_ = 0;
   std::uint64_t read_ = 0;  ///< bytes from disk beside the moves
 };
 
-void check_case(const Case& which, Communicator& communicator) {
+void check_case(const Case& which, comm::Communicator& communicator) {
   Check check(which, communicator);
   std::vector<float> importance(kExamples);
   for (std::uint64_t i = 0; i < kExamples; ++i) importance[i] = static_cast<float>(i * 7 % 31);
   for (std::uint32_t number = 1; number < 4; ++number) {
     check.move_to(random_partition(kExamples, which.workers, number));
-    for (const ExchangeEntry& entry : kExchanges) {
+    for (const placement::ExchangeEntry& entry : placement::kExchanges) {
       check.move_to(entry.function(check.partition(), importance,
                                    {.fraction = 0.3, .seed = number, .epoch = number}));
     }
@@ -145,7 +145,7 @@ void check_case(const Case& which, Communicator& communicator) {
   check.move_to(random_partition(kExamples, which.workers, 9));
 }
 
-void check_everything(Communicator& communicator, const std::string& folder) {
+void check_everything(comm::Communicator& communicator, const std::string& folder) {
   for (const std::uint32_t workers : {1u, 4u, 5u}) {
     if (workers < communicator.size()) continue;
     check_case({workers, ""}, communicator);
@@ -155,12 +155,13 @@ void check_everything(Communicator& communicator, const std::string& folder) {
 }
 
 }  // namespace
-}  // namespace impart
+}  // namespace impart::store
 
 int main(int, char** argv) {
   try {
-    const auto communicator = impart::make_communicator();
-    impart::run_job(*communicator, [&] { impart::check_everything(*communicator, argv[1]); });
+    const auto communicator = impart::comm::make_communicator();
+    impart::comm::run_job(*communicator,
+                          [&] { impart::store::check_everything(*communicator, argv[1]); });
     if (communicator->rank() == 0) fmt::print("{} processes: right\n", communicator->size());
     return 0;
   } catch (const std::exception& error) {

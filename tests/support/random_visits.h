@@ -22,17 +22,17 @@ struct VisitBatch {
     values[2].back() = random.below(2) == 0 ? 0.0f : 1.0f;
     if (random.below(50) == 0) values[0].back() = std::numeric_limits<float>::quiet_NaN();
   }
-  void observe(ImportanceTable& table) const {
+  void observe(importance::ImportanceTable& table) const {
     table.observe(epoch, ids,
                   {values[0], values[1], values[2], values[3], values[4], values[5], values[6]});
   }
 };
 
-inline std::vector<NotionEntry> all_notions() {
-  return {std::begin(kNotions), std::end(kNotions)};
+inline std::vector<importance::NotionEntry> all_notions() {
+  return {std::begin(importance::kNotions), std::end(importance::kNotions)};
 }
 
-inline TableSpec spec_with_all_notions(std::uint64_t examples) {
+inline importance::TableSpec spec_with_all_notions(std::uint64_t examples) {
   return {.examples = examples,
           .notions = all_notions(),
           .seed = 3,

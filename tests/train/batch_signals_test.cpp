@@ -11,7 +11,7 @@
 #include "impart/models/losses.h"
 #include "tests/models/tensors.h"
 
-namespace impart {
+namespace impart::train {
 namespace {
 
 using testing::random_tensor;
@@ -19,7 +19,8 @@ using testing::random_tensor;
 constexpr std::int64_t kRows = 17, kClasses = 7, kFeatures = 5;
 
 struct Batch {
-  Classifier::Output output{random_tensor({kRows, kClasses}, 1, 3), random_tensor({kRows, 5}, 2)};
+  models::Classifier::Output output{random_tensor({kRows, kClasses}, 1, 3),
+                                    random_tensor({kRows, 5}, 2)};
   torch::Tensor labels = torch::arange(kRows).remainder(kClasses);
   torch::Tensor losses = torch::nn::functional::cross_entropy(
       output.logits, labels,
@@ -62,16 +63,16 @@ std::vector<float> values_in(const torch::Tensor& tensor) {
 
 TEST(SignalSet, ComputesAllSignalsByTheirDefinition) {
   const Batch batch;
-  const SignalSet set({std::begin(kNotions), std::end(kNotions)});
+  const SignalSet set({std::begin(importance::kNotions), std::end(importance::kNotions)});
   ASSERT_EQ(set.size(), 7);
   const auto computed = set.compute(batch.output, batch.labels, {batch.losses, {}});
   ASSERT_EQ(computed.sizes(), (std::vector<std::int64_t>{7, kRows}));
   const std::vector<float> values = values_in(computed);
-  const Signals signals = set.view(values, kRows);
+  const importance::Signals signals = set.view(values, kRows);
   double correct = 0;
   for (std::int64_t row = 0; row < kRows; ++row) {
     const auto expected = signals_of(batch, row);
-    for (const SignalRow& signal : kSignals) {
+    for (const importance::SignalRow& signal : importance::kSignals) {
       ASSERT_EQ((signals.*signal.values).size(), static_cast<std::size_t>(kRows)) << signal.name;
       const auto value = double{(signals.*signal.values)[row]};
       EXPECT_NEAR(value, expected.at(signal.name), 2e-6 * (1 + std::abs(value))) << signal.name;
@@ -84,16 +85,16 @@ TEST(SignalSet, ComputesAllSignalsByTheirDefinition) {
 
 TEST(SignalSet, ComputesOnlyWhatItsNotionsNeed) {
   const Batch batch;
-  for (const NotionEntry& notion : kNotions) {
+  for (const importance::NotionEntry& notion : importance::kNotions) {
     const SignalSet set({notion});
     const auto computed = set.compute(batch.output, batch.labels, {batch.losses, {}});
     EXPECT_EQ(computed.size(0), set.size());
     const std::vector<float> values = values_in(computed);
-    const Signals signals = set.view(values, kRows);
+    const importance::Signals signals = set.view(values, kRows);
     std::int64_t rows = 0;
-    for (const SignalRow& signal : kSignals) {
+    for (const importance::SignalRow& signal : importance::kSignals) {
       const bool always = signal.name == "loss" || signal.name == "correct";
-      const bool needed = always || overlap(notion.needs, signal.needed_for);
+      const bool needed = always || importance::overlap(notion.needs, signal.needed_for);
       EXPECT_EQ(!(signals.*signal.values).empty(), needed) << notion.name << " " << signal.name;
       rows += needed ? 1 : 0;
     }
@@ -103,10 +104,10 @@ TEST(SignalSet, ComputesOnlyWhatItsNotionsNeed) {
 
 TEST(SignalSet, NamesTheRowsOfLossAndCorrectness) {
   const Batch batch;
-  const SignalSet set(notions_named({"entropy"}));
+  const SignalSet set(importance::notions_named({"entropy"}));
   const std::vector<float> values =
       values_in(set.compute(batch.output, batch.labels, {batch.losses, {}}));
-  const Signals signals = set.view(values, kRows);
+  const importance::Signals signals = set.view(values, kRows);
   EXPECT_EQ(signals.loss.data(), values.data() + SignalSet::kLossRow * kRows);
   EXPECT_EQ(signals.correct.data(), values.data() + SignalSet::kCorrectRow * kRows);
   EXPECT_EQ(signals.entropy.data(), values.data() + 2 * kRows);
@@ -116,7 +117,7 @@ TEST(SignalSet, KeepsNoGraph) {
   Batch batch;
   batch.output.logits.requires_grad_(true);
   batch.output.features.requires_grad_(true);
-  const SignalSet set({std::begin(kNotions), std::end(kNotions)});
+  const SignalSet set({std::begin(importance::kNotions), std::end(importance::kNotions)});
   const auto losses = batch.output.logits.sum(1);
   EXPECT_FALSE(set.compute(batch.output, batch.labels, {losses, {}}).requires_grad());
 }
@@ -127,13 +128,13 @@ TEST(SignalSet, StaysFiniteForHugeLogits) {
   const auto losses = torch::nn::functional::cross_entropy(
       batch.output.logits, batch.labels,
       torch::nn::functional::CrossEntropyFuncOptions().reduction(torch::kNone));
-  const SignalSet set({std::begin(kNotions), std::end(kNotions)});
+  const SignalSet set({std::begin(importance::kNotions), std::end(importance::kNotions)});
   const auto computed = set.compute(batch.output, batch.labels, {losses, {}});
   EXPECT_TRUE(computed.isfinite().all().item<bool>());
 }
 
 /// The example of a batch whose signals by definition a token has.
-Batch token_as_example(const Classifier::Output& output, const torch::Tensor& targets,
+Batch token_as_example(const models::Classifier::Output& output, const torch::Tensor& targets,
                        std::int64_t block) {
   Batch batch;
   batch.output = {output.logits[block], output.features[block]};
@@ -143,28 +144,28 @@ Batch token_as_example(const Classifier::Output& output, const torch::Tensor& ta
 
 TEST(SignalSet, OfTokenBlocksAreMeansOverTheTokensThatCount) {
   constexpr std::int64_t kBlocks = 4, kTokens = 6;
-  const Classifier::Output output{random_tensor({kBlocks, kTokens, kClasses}, 1, 3),
-                                  random_tensor({kBlocks, kTokens, kFeatures}, 2)};
+  const models::Classifier::Output output{random_tensor({kBlocks, kTokens, kClasses}, 1, 3),
+                                          random_tensor({kBlocks, kTokens, kFeatures}, 2)};
   torch::Tensor targets =
       torch::arange(kBlocks * kTokens).remainder(kClasses).view({kBlocks, kTokens});
-  targets[1].narrow(0, 4, 2).fill_(kNoTarget);
-  targets[2][0] = kNoTarget;
-  const SignalSet set({std::begin(kNotions), std::end(kNotions)});
+  targets[1].narrow(0, 4, 2).fill_(models::kNoTarget);
+  targets[2][0] = models::kNoTarget;
+  const SignalSet set({std::begin(importance::kNotions), std::end(importance::kNotions)});
   const std::vector<float> values =
-      values_in(set.compute(output, targets, measure_losses(output.logits, targets)));
-  const Signals signals = set.view(values, kBlocks);
+      values_in(set.compute(output, targets, models::measure_losses(output.logits, targets)));
+  const importance::Signals signals = set.view(values, kBlocks);
   for (std::int64_t block = 0; block < kBlocks; ++block) {
     const Batch tokens = token_as_example(output, targets, block);
     std::map<std::string_view, double> means;
     double count = 0;
     for (std::int64_t t = 0; t < kTokens; ++t) {
-      if (targets[block][t].item<std::int64_t>() == kNoTarget) continue;
+      if (targets[block][t].item<std::int64_t>() == models::kNoTarget) continue;
       for (const auto& [name, value] : signals_of(tokens, t)) means[name] += value;
       ++count;
     }
     for (auto& [name, value] : means) value /= count;
     means["probability"] = std::exp(-means["loss"]);
-    for (const SignalRow& signal : kSignals) {
+    for (const importance::SignalRow& signal : importance::kSignals) {
       const auto value = double{(signals.*signal.values)[block]};
       EXPECT_NEAR(value, means.at(signal.name), 4e-6 * (1 + std::abs(value)))
           << signal.name << " of block " << block;
@@ -174,11 +175,11 @@ TEST(SignalSet, OfTokenBlocksAreMeansOverTheTokensThatCount) {
 
 TEST(SignalSet, OfManyTokensAreThoseOfAFewAtATime) {
   constexpr std::int64_t kWide = 5000;  // logits of 180 tokens are more than are taken at once
-  const Classifier::Output output{random_tensor({3, 60, kWide}, 1, 3),
-                                  random_tensor({3, 60, 5}, 2)};
+  const models::Classifier::Output output{random_tensor({3, 60, kWide}, 1, 3),
+                                          random_tensor({3, 60, 5}, 2)};
   const torch::Tensor targets = torch::arange(180).view({3, 60}) * 27;
-  const SignalSet set({std::begin(kNotions), std::end(kNotions)});
-  const auto losses = measure_losses(output.logits, targets);
+  const SignalSet set({std::begin(importance::kNotions), std::end(importance::kNotions)});
+  const auto losses = models::measure_losses(output.logits, targets);
   const auto together = set.compute(output, targets, losses);
   for (std::int64_t block = 0; block < 3; ++block) {
     const auto alone =
@@ -189,13 +190,14 @@ TEST(SignalSet, OfManyTokensAreThoseOfAFewAtATime) {
 }
 
 TEST(SignalSet, OfABlockWithoutTargetsAreFinite) {
-  const Classifier::Output output{random_tensor({2, 3, kClasses}, 1),
-                                  random_tensor({2, 3, kFeatures}, 2)};
-  const torch::Tensor targets = torch::full({2, 3}, kNoTarget, torch::kLong);
-  const SignalSet set({std::begin(kNotions), std::end(kNotions)});
-  const auto computed = set.compute(output, targets, measure_losses(output.logits, targets));
+  const models::Classifier::Output output{random_tensor({2, 3, kClasses}, 1),
+                                          random_tensor({2, 3, kFeatures}, 2)};
+  const torch::Tensor targets = torch::full({2, 3}, models::kNoTarget, torch::kLong);
+  const SignalSet set({std::begin(importance::kNotions), std::end(importance::kNotions)});
+  const auto computed =
+      set.compute(output, targets, models::measure_losses(output.logits, targets));
   EXPECT_TRUE(computed.isfinite().all().item<bool>());
 }
 
 }  // namespace
-}  // namespace impart
+}  // namespace impart::train

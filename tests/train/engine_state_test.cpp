@@ -9,24 +9,24 @@
 #include <gtest/gtest.h>
 #include <torch/torch.h>
 
+#include "impart/models/layers/worker_statistics.h"
 #include "impart/models/state.h"
-#include "impart/models/worker_statistics.h"
 #include "impart/train/engine.h"
 #include "tests/support/temporary_folder.h"
 #include "tests/train/engine_fixture.h"
 
-namespace impart {
+namespace impart::train {
 namespace {
 
 using namespace testing;
 
 TEST(Engine, CollectsTheSignalsOfEachVisit) {
-  RunConfig config = plain();
+  config::RunConfig config = plain();
   config.importance.notion = "confidence";
-  const StepPlan plan = make_plan({9, 4, 8, 3}, 4);
+  const placement::StepPlan plan = make_plan({9, 4, 8, 3}, 4);
   Training run(config);
   run.train(plan, 1, 3, 0.0);  // without a learning rate every step has the same weights
-  const auto visits = visits_of(plan, {.first = 0, .count = kWorkers}, 1, 3);
+  const auto visits = placement::visits_of(plan, {.first = 0, .count = kWorkers}, 1, 3);
   const auto signals = run.engine.collected_signals();
   ASSERT_EQ(signals.sizes(),
             (std::vector<std::int64_t>{3, static_cast<std::int64_t>(visits.ids.size())}));
@@ -51,7 +51,7 @@ TEST(Engine, CollectsTheSignalsOfEachVisit) {
 }
 
 TEST(Engine, HasCollectedAsManyRowsAsItHasTrained) {
-  const StepPlan plan = make_plan({9, 4, 8, 3}, 4);
+  const placement::StepPlan plan = make_plan({9, 4, 8, 3}, 4);
   Training run(plain());
   run.train(plan, 0, 1, 0.1);
   EXPECT_EQ(run.engine.collected_signals().size(1), 15);
@@ -69,17 +69,17 @@ std::vector<torch::Tensor> copy_everything(Training& run) {
   return tensors;
 }
 
-void expect_to_go_on(const RunConfig& config) {
-  const StepPlan plan = make_plan({15, 12, 13, 10}, 3);
+void expect_to_go_on(const config::RunConfig& config) {
+  const placement::StepPlan plan = make_plan({15, 12, 13, 10}, 3);
   Training straight(config);
   straight.train(plan, 0, 3, 0.05);
   const TemporaryFolder folder;
-  save_model(folder / "model.safetensors", straight.engine.model());
+  models::save_model(folder / "model.safetensors", straight.engine.model());
   std::map<std::string, torch::Tensor> saved;
   for (const auto& [name, tensor] : straight.engine.gather_state()) saved[name] = tensor.clone();
 
   Training resumed(config, "small-cnn", 99);
-  load_model(folder / "model.safetensors", resumed.engine.model());
+  models::load_model(folder / "model.safetensors", resumed.engine.model());
   resumed.engine.restore_state([&](const std::string& name) { return saved.at(name); });
   for (Training* run : {&straight, &resumed}) {
     run->train(plan, 3, plan.steps(), 0.05);
@@ -96,15 +96,15 @@ TEST(Engine, GoesOnBitForBitFromASavedState) {
   expect_to_go_on(with_momentum());
   expect_to_go_on(with_sync(with_momentum(), kEveryTwoSteps));
   expect_to_go_on(with_sync(with_momentum(), kAtTheEndOfTheEpoch));
-  RunConfig adamw = with_momentum();
-  adamw.optimizer.name = OptimizerConfig::Name::kAdamw;
+  config::RunConfig adamw = with_momentum();
+  adamw.optimizer.name = config::OptimizerConfig::Name::kAdamw;
   expect_to_go_on(adamw);
   expect_to_go_on(with_sync(adamw, kAtTheEndOfTheEpoch));
-  RunConfig shared = with_momentum();
-  shared.workers.batch_norm = WorkersConfig::BatchNorm::kShared;
+  config::RunConfig shared = with_momentum();
+  shared.workers.batch_norm = config::WorkersConfig::BatchNorm::kShared;
   expect_to_go_on(shared);
-  RunConfig exact = with_momentum();
-  exact.workers.reduce = WorkersConfig::Reduce::kExact;
+  config::RunConfig exact = with_momentum();
+  exact.workers.reduce = config::WorkersConfig::Reduce::kExact;
   const int threads = torch::get_num_threads();
   expect_to_go_on(exact);
   torch::set_num_threads(threads);
@@ -118,7 +118,7 @@ TEST(Engine, HasAStateBeforeTheFirstStep) {
   });
   Training second(with_momentum());
   second.engine.restore_state([&](const std::string& name) { return saved.at(name); });
-  const StepPlan plan = make_plan({6, 6, 6, 6}, 6);
+  const placement::StepPlan plan = make_plan({6, 6, 6, 6}, 6);
   for (Training* run : {&first, &second}) run->train(plan, 0, 1, 0.05);
   EXPECT_TRUE(torch::equal(first.parameters(), second.parameters()));
 }
@@ -131,14 +131,15 @@ TEST(Engine, InfersTheLossOfEveryExampleInEvaluationMode) {
   EXPECT_TRUE(run.engine.model().is_training());
 
   Alone direct("small-cnn", run.parameters());
-  torch::Tensor statistics = copy_worker_statistics(run.engine.model(), 0) / double{kWorkers};
+  torch::Tensor statistics =
+      models::copy_worker_statistics(run.engine.model(), 0) / double{kWorkers};
   for (std::uint32_t worker = 1; worker < kWorkers; ++worker) {
-    statistics += copy_worker_statistics(run.engine.model(), worker) / double{kWorkers};
+    statistics += models::copy_worker_statistics(run.engine.model(), worker) / double{kWorkers};
   }
-  set_running_statistics(*direct.model, statistics);
+  models::set_running_statistics(*direct.model, statistics);
   direct.model->eval();
   const auto images = make_images();
-  const auto pixels = make_batch(images, torch::arange(kExamples)).to(torch::kDouble);
+  const auto pixels = feed::make_batch(images, torch::arange(kExamples)).to(torch::kDouble);
   const auto logits = direct.model->forward(pixels).logits;
   for (std::int64_t i = 0; i < kExamples; ++i) {
     const auto loss = logits[i].logsumexp(0) - logits[i][images.labels[i]];
@@ -146,9 +147,9 @@ TEST(Engine, InfersTheLossOfEveryExampleInEvaluationMode) {
   }
 }
 
-torch::Tensor running_statistics_of(Classifier& model) {
+torch::Tensor running_statistics_of(models::Classifier& model) {
   std::vector<torch::Tensor> pieces;
-  visit_batch_norms(model, [&](const std::string&, WorkerBatchNorm2dImpl& layer) {
+  models::visit_batch_norms(model, [&](const std::string&, models::WorkerBatchNorm2dImpl& layer) {
     pieces.push_back(layer.running_mean);
     pieces.push_back(layer.running_var);
   });
@@ -156,25 +157,25 @@ torch::Tensor running_statistics_of(Classifier& model) {
 }
 
 TEST(Engine, EvaluatesByTheMeanOfTheWorkersStatisticsOrThoseOfTheFirst) {
-  for (const auto which :
-       {WorkersConfig::RunningStats::kMean, WorkersConfig::RunningStats::kWorker0}) {
-    RunConfig config = plain();
+  for (const auto which : {config::WorkersConfig::RunningStats::kMean,
+                           config::WorkersConfig::RunningStats::kWorker0}) {
+    config::RunConfig config = plain();
     config.workers.running_stats = which;
     Training run(config);
     run.train(make_plan({9, 4, 8, 3}, 4), 0, 3, 0.05);
     std::vector<torch::Tensor> rows;
     for (std::uint32_t worker = 0; worker < kWorkers; ++worker) {
-      rows.push_back(copy_worker_statistics(run.engine.model(), worker));
+      rows.push_back(models::copy_worker_statistics(run.engine.model(), worker));
     }
     run.engine.collapse_statistics();
     const auto found = running_statistics_of(run.engine.model());
     const auto mean = torch::stack(rows).mean(0);
-    const bool is_mean = which == WorkersConfig::RunningStats::kMean;
+    const bool is_mean = which == config::WorkersConfig::RunningStats::kMean;
     EXPECT_LT(relative_distance(found, is_mean ? mean : rows[0]), 1e-6);
     EXPECT_GT(relative_distance(found, is_mean ? rows[0] : mean), 1e-3);
-    EXPECT_TRUE(torch::equal(copy_worker_statistics(run.engine.model(), 3), rows[3]));
+    EXPECT_TRUE(torch::equal(models::copy_worker_statistics(run.engine.model(), 3), rows[3]));
   }
 }
 
 }  // namespace
-}  // namespace impart
+}  // namespace impart::train

@@ -11,10 +11,10 @@
 #include <gtest/gtest.h>
 #include <torch/torch.h>
 
-#include "impart/models/worker_statistics.h"
+#include "impart/models/layers/worker_statistics.h"
 #include "tests/train/engine_fixture.h"
 
-namespace impart {
+namespace impart::train {
 namespace {
 
 using namespace testing;
@@ -29,7 +29,7 @@ std::vector<Alone> make_replicas(const std::string& name, const torch::Tensor& p
 }
 
 /// The mean of the replicas' gradients, weighted by their examples.
-torch::Tensor averaged_gradient(std::vector<Alone>& replicas, const StepPlan& plan,
+torch::Tensor averaged_gradient(std::vector<Alone>& replicas, const placement::StepPlan& plan,
                                 std::uint32_t step) {
   torch::Tensor sum = torch::zeros_like(parameters_of(*replicas[0].model));
   for (std::uint32_t worker = 0; worker < kWorkers; ++worker) {
@@ -41,14 +41,14 @@ torch::Tensor averaged_gradient(std::vector<Alone>& replicas, const StepPlan& pl
 
 void expect_statistics_of(Training& run, std::vector<Alone>& replicas) {
   for (std::uint32_t worker = 0; worker < kWorkers; ++worker) {
-    const auto together = copy_worker_statistics(run.engine.model(), worker);
-    const auto alone = copy_worker_statistics(*replicas[worker].model, 0);
+    const auto together = models::copy_worker_statistics(run.engine.model(), worker);
+    const auto alone = models::copy_worker_statistics(*replicas[worker].model, 0);
     EXPECT_LT(relative_distance(together, alone), 1e-5) << "worker " << worker;
   }
 }
 
 void expect_step_of_replicas(const std::string& model, const std::vector<std::uint64_t>& sizes) {
-  const StepPlan plan = make_plan(sizes, 8);
+  const placement::StepPlan plan = make_plan(sizes, 8);
   ASSERT_EQ(plan.steps(), 1u);
   Training run(plain(), model);
   const auto before = run.parameters();
@@ -71,7 +71,7 @@ TEST(Engine, StepOfUnevenWorkersIsThatOfSeparateReplicas) {
 }
 
 TEST(Engine, TrainsWorkersWithoutRowsInTheLastStep) {
-  const StepPlan plan = make_plan({9, 4, 8, 3}, 4);
+  const placement::StepPlan plan = make_plan({9, 4, 8, 3}, 4);
   ASSERT_EQ(plan.steps(), 3u);
   Training run(plain());
   const auto before = run.parameters();
@@ -87,12 +87,12 @@ TEST(Engine, TrainsWorkersWithoutRowsInTheLastStep) {
 }
 
 TEST(Engine, GivesTheSameInMicroBatches) {
-  const StepPlan plan = make_plan({9, 6, 8, 3}, 6);
+  const placement::StepPlan plan = make_plan({9, 6, 8, 3}, 6);
   Training whole(plain());
   const auto before = whole.parameters();
   whole.train(plan, 0, 2, 0.1);
   for (const std::uint32_t micro_batch : {1u, 12u, 14u}) {
-    RunConfig config = plain();
+    config::RunConfig config = plain();
     config.workers.micro_batch = micro_batch;
     Training run(config);
     run.train(plan, 0, 2, 0.1);
@@ -100,33 +100,33 @@ TEST(Engine, GivesTheSameInMicroBatches) {
     EXPECT_LT(relative_distance(run.engine.collected_signals(), whole.engine.collected_signals()),
               1e-5);
     for (std::uint32_t worker = 0; worker < kWorkers; ++worker) {
-      EXPECT_LT(relative_distance(copy_worker_statistics(run.engine.model(), worker),
-                                  copy_worker_statistics(whole.engine.model(), worker)),
+      EXPECT_LT(relative_distance(models::copy_worker_statistics(run.engine.model(), worker),
+                                  models::copy_worker_statistics(whole.engine.model(), worker)),
                 1e-5);
     }
   }
 }
 
 TEST(Engine, NormalisesTheWholeStepIfBatchNormIsShared) {
-  RunConfig config = plain();
-  config.workers.batch_norm = WorkersConfig::BatchNorm::kShared;
-  const StepPlan plan = make_plan({6, 3, 5, 4}, 6);
+  config::RunConfig config = plain();
+  config.workers.batch_norm = config::WorkersConfig::BatchNorm::kShared;
+  const placement::StepPlan plan = make_plan({6, 3, 5, 4}, 6);
   Training run(config);
   const auto before = run.parameters();
   run.train(plan, 0, 1, 1.0);
   Alone one("small-cnn", before);
-  const auto ids = visits_of(plan, {.first = 0, .count = kWorkers}, 0, 1).ids;
+  const auto ids = placement::visits_of(plan, {.first = 0, .count = kWorkers}, 0, 1).ids;
   EXPECT_LT(relative_distance(run.parameters() - before, -one.gradient(ids)), 1e-5);
 }
 
 TEST(Engine, ReducesExactlyToTheSameWeights) {
-  RunConfig config = with_momentum();
-  const StepPlan plan = make_plan({9, 4, 8, 3}, 4);
+  config::RunConfig config = with_momentum();
+  const placement::StepPlan plan = make_plan({9, 4, 8, 3}, 4);
   const int threads = torch::get_num_threads();
   Training fast(config);
   const auto before = fast.parameters();
   fast.train(plan, 0, 3, 0.1);
-  config.workers.reduce = WorkersConfig::Reduce::kExact;
+  config.workers.reduce = config::WorkersConfig::Reduce::kExact;
   Training first(config), second(config);
   first.train(plan, 0, 3, 0.1);
   second.train(plan, 0, 3, 0.1);
@@ -138,7 +138,7 @@ TEST(Engine, ReducesExactlyToTheSameWeights) {
 
 /// Replicas that train on their own with torch's SGD and are averaged when `due`(step) says so, and
 /// at the end.
-torch::Tensor train_apart(const torch::Tensor& parameters, const StepPlan& plan,
+torch::Tensor train_apart(const torch::Tensor& parameters, const placement::StepPlan& plan,
                           const std::function<bool(std::uint32_t)>& due) {
   auto replicas = make_replicas("small-cnn", parameters);
   std::vector<std::unique_ptr<torch::optim::SGD>> optimizers;
@@ -165,7 +165,7 @@ torch::Tensor train_apart(const torch::Tensor& parameters, const StepPlan& plan,
   return parameters_of(*replicas[0].model);
 }
 
-void expect_training_apart(SyncRule sync, const StepPlan& plan,
+void expect_training_apart(config::SyncRule sync, const placement::StepPlan& plan,
                            const std::function<bool(std::uint32_t)>& due) {
   Training run(with_sync(with_momentum(), sync));
   const auto before = run.parameters();
@@ -192,4 +192,4 @@ TEST(Engine, TrainsTheReplicaWhoseRowsTheyAre) {
 }
 
 }  // namespace
-}  // namespace impart
+}  // namespace impart::train

@@ -7,50 +7,51 @@
 #include <gtest/gtest.h>
 #include <torch/torch.h>
 
-#include "impart/data/augment.h"
+#include "impart/data/images/augment.h"
+#include "impart/models/images/models.h"
 #include "impart/models/init.h"
-#include "impart/models/models.h"
+#include "impart/models/layers/worker_statistics.h"
 #include "impart/models/module_tree.h"
-#include "impart/models/worker_statistics.h"
 #include "tests/models/tensors.h"
 
-namespace impart {
+namespace impart::train {
 namespace {
 
 using testing::random_tensor;
-using Protocol = EvalConfig::Protocol;
+using Protocol = config::EvalConfig::Protocol;
 
-constexpr std::int64_t kExamples = 37, kClasses = 4;
+constexpr std::int64_t kExamples = 37, kTestClasses = 4;
 
-DeviceImages make_images() {
+feed::DeviceImages make_images() {
   return {
       .pixels = (random_tensor({kExamples, 3, 8, 8}, 1, 60, 128)).clamp(0, 255).to(torch::kByte),
-      .labels = torch::arange(kExamples).remainder(kClasses),
+      .labels = torch::arange(kExamples).remainder(kTestClasses),
       .mean = torch::tensor({0.5f, 0.4f, 0.6f}),
       .std = torch::tensor({0.2f, 0.3f, 0.25f})};
 }
 
-std::shared_ptr<Classifier> make_model() {
-  auto model = make_small_cnn({.classes = kClasses, .image_size = 8});
-  initialise_parameters(*model, 3);
+std::shared_ptr<models::Classifier> make_model() {
+  auto model = models::make_small_cnn({.classes = kTestClasses, .image_size = 8});
+  models::initialise_parameters(*model, 3);
   return model;
 }
 
 /// Lets three workers make a step in training, so that there are statistics of all kinds.
-void train_briefly(Classifier& model) {
-  set_worker_layout(model, std::make_shared<WorkerLayout>(WorkerLayout{{0, 5, 9, 20}}));
+void train_briefly(models::Classifier& model) {
+  models::set_worker_layout(
+      model, std::make_shared<models::WorkerLayout>(models::WorkerLayout{{0, 5, 9, 20}}));
   model.train();
-  model.forward(make_batch(make_images(), torch::arange(20)));
-  collapse_running_statistics(model, StatisticsOfRun::kMean);
+  model.forward(feed::make_batch(make_images(), torch::arange(20)));
+  models::collapse_running_statistics(model, models::StatisticsOfRun::kMean);
 }
 
-AugmentPlan augment(std::uint32_t epoch) {
-  return crop_and_flip({.seed = 2, .epoch = epoch, .examples = kExamples, .padding = 2});
+data::AugmentPlan augment(std::uint32_t epoch) {
+  return data::crop_and_flip({.seed = 2, .epoch = epoch, .examples = kExamples, .padding = 2});
 }
 
-Evaluation evaluate_alone(Classifier& model, const EvaluationSpec& spec) {
-  const auto communicator = make_single_communicator();
-  const auto feed = make_device_feed(make_images(), augment);
+Evaluation evaluate_alone(models::Classifier& model, const EvaluationSpec& spec) {
+  const auto communicator = comm::make_single_communicator();
+  const auto feed = feed::make_device_feed(make_images(), augment);
   return evaluate(model, *feed, spec, *communicator);
 }
 
@@ -73,10 +74,11 @@ void expect_near(const Evaluation& a, const Evaluation& b) {
 }
 
 /// Parameters, running statistics and statistics of the workers.
-std::vector<torch::Tensor> copy_state(Classifier& model) {
+std::vector<torch::Tensor> copy_state(models::Classifier& model) {
   std::vector<torch::Tensor> tensors;
-  for (const NamedTensor& named : state_of(model)) tensors.push_back(named.tensor.clone());
-  visit_batch_norms(model, [&](const std::string&, WorkerBatchNorm2dImpl& layer) {
+  for (const models::NamedTensor& named : models::state_of(model))
+    tensors.push_back(named.tensor.clone());
+  models::visit_batch_norms(model, [&](const std::string&, models::WorkerBatchNorm2dImpl& layer) {
     tensors.push_back(layer.worker_mean().clone());
     tensors.push_back(layer.worker_variance().clone());
   });
@@ -92,7 +94,8 @@ TEST(Evaluation, CleanIsWhatTheModelSaysInEvaluationMode) {
   const auto model = make_model();
   train_briefly(*model);
   model->eval();
-  const auto logits = model->forward(make_batch(make_images(), torch::arange(kExamples))).logits;
+  const auto logits =
+      model->forward(feed::make_batch(make_images(), torch::arange(kExamples))).logits;
   const Evaluation expected = score(logits);
   EXPECT_GT(expected.accuracy, 0);
   EXPECT_LT(expected.accuracy, 100);
@@ -116,7 +119,7 @@ torch::Tensor logits_by_batch_statistics(const torch::Tensor& augmentation) {
   std::vector<torch::Tensor> logits;
   for (std::int64_t start = 0; start < kExamples; start += 16) {
     const auto ids = torch::arange(start, std::min(start + 16, kExamples));
-    logits.push_back(model->forward(make_batch(make_images(), ids, augmentation)).logits);
+    logits.push_back(model->forward(feed::make_batch(make_images(), ids, augmentation)).logits);
   }
   return torch::cat(logits);
 }
@@ -124,7 +127,7 @@ torch::Tensor logits_by_batch_statistics(const torch::Tensor& augmentation) {
 TEST(Evaluation, AsInThePaperNormalisesByTheTestBatchAndAugments) {
   const auto model = make_model();
   train_briefly(*model);
-  const auto augmentation = put_on_device(augment(6), torch::kCPU);
+  const auto augmentation = feed::put_on_device(augment(6), torch::kCPU);
   const EvaluationSpec spec{
       .protocol = Protocol::kPaper, .batch = 16, .hosted_workers = 3, .epoch = 6};
   const Evaluation paper = evaluate_alone(*model, spec);
@@ -138,17 +141,17 @@ TEST(Evaluation, AsInThePaperLeavesAllStatisticsAsTheyWere) {
   const auto model = make_model();
   train_briefly(*model);
   const auto before = copy_state(*model);
-  std::vector<std::shared_ptr<const WorkerLayout>> layouts;
-  const auto collect = [&](const std::string&, WorkerBatchNorm2dImpl& layer) {
+  std::vector<std::shared_ptr<const models::WorkerLayout>> layouts;
+  const auto collect = [&](const std::string&, models::WorkerBatchNorm2dImpl& layer) {
     layouts.push_back(layer.layout());
   };
-  visit_batch_norms(*model, collect);
+  models::visit_batch_norms(*model, collect);
   const Evaluation clean = evaluate_alone(*model, {.batch = 16, .hosted_workers = 3});
   evaluate_alone(*model, {.protocol = Protocol::kPaper, .batch = 16, .hosted_workers = 3});
   expect_equal(copy_state(*model), before);
   EXPECT_TRUE(model->is_training());
   const auto layouts_before = std::exchange(layouts, {});
-  visit_batch_norms(*model, collect);
+  models::visit_batch_norms(*model, collect);
   EXPECT_EQ(layouts, layouts_before);
   expect_near(evaluate_alone(*model, {.batch = 16, .hosted_workers = 3}), clean);
 }
@@ -158,11 +161,12 @@ TEST(Evaluation, AsInThePaperWorksBeforeTheFirstStep) {
   const EvaluationSpec spec{.protocol = Protocol::kPaper, .batch = 16, .hosted_workers = 3};
   Evaluation paper;
   ASSERT_NO_THROW(paper = evaluate_alone(*model, spec));
-  expect_near(paper, score(logits_by_batch_statistics(put_on_device(augment(0), torch::kCPU))));
-  visit_batch_norms(*model, [](const std::string&, WorkerBatchNorm2dImpl& layer) {
+  expect_near(paper,
+              score(logits_by_batch_statistics(feed::put_on_device(augment(0), torch::kCPU))));
+  models::visit_batch_norms(*model, [](const std::string&, models::WorkerBatchNorm2dImpl& layer) {
     EXPECT_FALSE(layer.worker_mean().defined());
   });
 }
 
 }  // namespace
-}  // namespace impart
+}  // namespace impart::train

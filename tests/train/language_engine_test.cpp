@@ -8,57 +8,58 @@
 #include <gtest/gtest.h>
 #include <torch/torch.h>
 
+#include "impart/feed/token_feed.h"
 #include "impart/models/init.h"
 #include "impart/models/losses.h"
 #include "impart/models/state.h"
-#include "impart/models/text_models.h"
+#include "impart/models/text/text_models.h"
 #include "impart/train/engine.h"
 #include "impart/train/evaluation.h"
-#include "impart/train/token_feed.h"
 #include "tests/support/temporary_folder.h"
 #include "tests/train/engine_fixture.h"
 #include "tests/train/token_fixture.h"
 
-namespace impart {
+namespace impart::train {
 namespace {
 
 using namespace testing;
 
 constexpr std::uint64_t kBlocks = 40;
 
-TokenSet set_for(const std::string& model) {
-  const auto& entry = find_entry(kTextModels, "model", model);
-  if (entry.task == TextTask::kLanguage) return make_corpus(kBlocks, 2);
+data::TokenSet set_for(const std::string& model) {
+  const auto& entry = find_entry(models::kTextModels, "model", model);
+  if (entry.task == models::TextTask::kLanguage) return make_corpus(kBlocks, 2);
   std::vector<std::uint32_t> lengths;
   for (std::uint32_t i = 0; i < kBlocks; ++i) lengths.push_back(1 + i * 5 % kLength);
   return make_texts(lengths);
 }
 
-std::shared_ptr<Classifier> make_text_model(const std::string& name, std::uint64_t seed,
-                                            double dropout) {
-  auto model = find_entry(kTextModels, "model", name)
+std::shared_ptr<models::Classifier> make_text_model(const std::string& name, std::uint64_t seed,
+                                                    double dropout) {
+  auto model = find_entry(models::kTextModels, "model", name)
                    .function({.vocabulary = kVocabulary + 1,
                               .length = kLength,
                               .classes = 3,
                               .pad = kVocabulary,
                               .dropout = dropout});
-  initialise_parameters(*model, seed);
+  models::initialise_parameters(*model, seed);
   return model;
 }
 
 struct TextTraining {
-  std::unique_ptr<Communicator> communicator = make_single_communicator();
-  std::unique_ptr<Feed> feed;
+  std::unique_ptr<comm::Communicator> communicator = comm::make_single_communicator();
+  std::unique_ptr<feed::Feed> feed;
   Engine engine;
 
-  TextTraining(const RunConfig& config, const std::string& model, std::uint64_t seed = 3,
+  TextTraining(const config::RunConfig& config, const std::string& model, std::uint64_t seed = 3,
                double dropout = 0)
-      : feed(make_token_feed(set_for(model), torch::kCPU)),
+      : feed(feed::make_token_feed(set_for(model), torch::kCPU)),
         engine(
             {.config = config, .model = make_text_model(model, seed, dropout), .feed = feed.get()},
             *communicator) {}
 
-  void train(const StepPlan& plan, std::uint32_t first, std::uint32_t last, double rate) {
+  void train(const placement::StepPlan& plan, std::uint32_t first, std::uint32_t last,
+             double rate) {
     engine.begin_epoch(plan, 0, first);
     for (std::uint32_t step = first; step < last; ++step) engine.run_step(step, rate);
   }
@@ -71,13 +72,13 @@ torch::Tensor gradient_alone(const std::string& name, const torch::Tensor& param
   auto model = make_text_model(name, 1, 0);
   model->to(torch::kDouble);
   set_parameters(*model, parameters);
-  const auto feed = make_token_feed(set_for(name), torch::kCPU);
+  const auto feed = feed::make_token_feed(set_for(name), torch::kCPU);
   feed->begin({.ids = {batch.begin(), batch.end()},
                .workers = std::vector<WorkerId>(batch.size()),
                .ends = {static_cast<std::int64_t>(batch.size())}});
-  PhaseSeconds seconds;
-  const Batch rows = feed->next(seconds);
-  example_losses(model->forward(rows.inputs).logits, rows.targets).mean().backward();
+  store::PhaseSeconds seconds;
+  const feed::Batch rows = feed->next(seconds);
+  models::example_losses(model->forward(rows.inputs).logits, rows.targets).mean().backward();
   std::vector<torch::Tensor> gradients;
   for (const torch::Tensor& parameter : model->parameters()) {
     gradients.push_back(parameter.grad().defined()
@@ -87,8 +88,9 @@ torch::Tensor gradient_alone(const std::string& name, const torch::Tensor& param
   return torch::cat(gradients);
 }
 
-void expect_step_of_replicas(const std::string& model, const std::vector<std::uint64_t>& sizes) {
-  const StepPlan plan = make_plan(sizes, 8);
+void expect_language_step_of_replicas(const std::string& model,
+                                      const std::vector<std::uint64_t>& sizes) {
+  const placement::StepPlan plan = make_plan(sizes, 8);
   TextTraining run(plain(), model);
   const auto before = run.parameters();
   run.train(plan, 0, 1, 1.0);
@@ -102,20 +104,20 @@ void expect_step_of_replicas(const std::string& model, const std::vector<std::ui
   EXPECT_LT(relative_distance(run.parameters() - before, -sum), 1e-4) << model;
 }
 
-class EveryTextModel : public ::testing::TestWithParam<TextModelEntry> {};
+class EveryTextModel : public ::testing::TestWithParam<models::TextModelEntry> {};
 
 TEST_P(EveryTextModel, StepsAsSeparateReplicasWould) {
   const std::string name(GetParam().name);
   if (name == "gpt2-small") GTEST_SKIP() << "the same code as the smaller ones, and 124 M numbers";
-  expect_step_of_replicas(name, {6, 6, 6, 6});
-  expect_step_of_replicas(name, {8, 0, 1, 6});
+  expect_language_step_of_replicas(name, {6, 6, 6, 6});
+  expect_language_step_of_replicas(name, {8, 0, 1, 6});
 }
 
 TEST_P(EveryTextModel, SmoothsLabelsForTrainingOnly) {
   const std::string name(GetParam().name);
   if (name == "gpt2-small") GTEST_SKIP() << "the same code as the smaller ones, and 124 M numbers";
-  const StepPlan plan = make_plan({6, 6, 6, 6}, 8);
-  RunConfig config = plain();
+  const placement::StepPlan plan = make_plan({6, 6, 6, 6}, 8);
+  config::RunConfig config = plain();
   TextTraining hard(config, name);
   config.optimizer.label_smoothing = 0.5;
   TextTraining soft(config, name);
@@ -124,23 +126,23 @@ TEST_P(EveryTextModel, SmoothsLabelsForTrainingOnly) {
   EXPECT_GT(relative_distance(hard.parameters(), soft.parameters()), 1e-5);
 }
 
-INSTANTIATE_TEST_SUITE_P(Models, EveryTextModel, ::testing::ValuesIn(kTextModels),
+INSTANTIATE_TEST_SUITE_P(Models, EveryTextModel, ::testing::ValuesIn(models::kTextModels),
                          [](const auto& row) {
                            std::string name(row.param.name);
                            std::replace(name.begin(), name.end(), '-', '_');
                            return name;
                          });
 
-void expect_to_go_on(const RunConfig& config) {
-  const StepPlan plan = make_plan({15, 12, 13, 10}, 3);
+void expect_language_to_go_on(const config::RunConfig& config) {
+  const placement::StepPlan plan = make_plan({15, 12, 13, 10}, 3);
   TextTraining straight(config, "gpt-tiny", 3, 0.2);
   straight.train(plan, 0, 3, 0.05);
   const TemporaryFolder folder;
-  save_model(folder / "model.safetensors", straight.engine.model());
+  models::save_model(folder / "model.safetensors", straight.engine.model());
   std::map<std::string, torch::Tensor> saved;
   for (const auto& [name, tensor] : straight.engine.gather_state()) saved[name] = tensor.clone();
   TextTraining resumed(config, "gpt-tiny", 99, 0.2);
-  load_model(folder / "model.safetensors", resumed.engine.model());
+  models::load_model(folder / "model.safetensors", resumed.engine.model());
   resumed.engine.restore_state([&](const std::string& name) { return saved.at(name); });
   for (TextTraining* run : {&straight, &resumed}) {
     run->train(plan, 3, plan.steps(), 0.05);
@@ -152,16 +154,16 @@ void expect_to_go_on(const RunConfig& config) {
 }
 
 TEST(LanguageEngine, GoesOnBitForBitFromASavedStateWithDropout) {
-  expect_to_go_on(with_momentum());
-  RunConfig adamw = with_momentum();
-  adamw.optimizer.name = OptimizerConfig::Name::kAdamw;
-  expect_to_go_on(adamw);
-  expect_to_go_on(with_sync(adamw, kAtTheEndOfTheEpoch));
+  expect_language_to_go_on(with_momentum());
+  config::RunConfig adamw = with_momentum();
+  adamw.optimizer.name = config::OptimizerConfig::Name::kAdamw;
+  expect_language_to_go_on(adamw);
+  expect_language_to_go_on(with_sync(adamw, kAtTheEndOfTheEpoch));
 }
 
 TEST(LanguageEngine, DrawsTheSameDropoutInMicroBatches) {
-  const StepPlan plan = make_plan({6, 6, 6, 6}, 6);
-  RunConfig config = plain();
+  const placement::StepPlan plan = make_plan({6, 6, 6, 6}, 6);
+  config::RunConfig config = plain();
   TextTraining whole(config, "gpt-tiny", 3, 0.3);
   const auto before = whole.parameters();
   whole.train(plan, 0, 1, 0.1);
@@ -175,12 +177,12 @@ TEST(LanguageEngine, DrawsTheSameDropoutInMicroBatches) {
 }
 
 TEST(LanguageEngine, CollectsTheSignalsOfEachBlock) {
-  RunConfig config = plain();
+  config::RunConfig config = plain();
   config.importance.notion = "confidence";
-  const StepPlan plan = make_plan({9, 4, 8, 3}, 4);
+  const placement::StepPlan plan = make_plan({9, 4, 8, 3}, 4);
   TextTraining run(config, "gpt-tiny");
   run.train(plan, 0, 3, 0.0);
-  const auto visits = visits_of(plan, {.first = 0, .count = kWorkers}, 0, 3);
+  const auto visits = placement::visits_of(plan, {.first = 0, .count = kWorkers}, 0, 3);
   const auto signals = run.engine.collected_signals();
   const auto losses = run.engine.inference_losses(make_partition());
   for (std::size_t row = 0; row < visits.ids.size(); ++row) {
@@ -192,10 +194,10 @@ TEST(LanguageEngine, CollectsTheSignalsOfEachBlock) {
 }
 
 TEST(LanguageEvaluation, IsTheMeanOverTokensNotOverBlocks) {
-  const TokenSet set = make_corpus(7, 4);
+  const data::TokenSet set = make_corpus(7, 4);
   auto model = make_text_model("gpt-tiny", 3, 0);
-  const auto feed = make_token_feed(set, torch::kCPU);
-  const auto communicator = make_single_communicator();
+  const auto feed = feed::make_token_feed(set, torch::kCPU);
+  const auto communicator = comm::make_single_communicator();
   const Evaluation found = evaluate(*model, *feed, {.batch = 3}, *communicator);
   const torch::NoGradGuard no_grad;
   model->eval();
@@ -220,4 +222,4 @@ TEST(LanguageEvaluation, IsTheMeanOverTokensNotOverBlocks) {
 }
 
 }  // namespace
-}  // namespace impart
+}  // namespace impart::train

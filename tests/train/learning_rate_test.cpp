@@ -2,12 +2,12 @@
 
 #include <gtest/gtest.h>
 
-namespace impart {
+namespace impart::train {
 namespace {
 
-using Schedule = OptimizerConfig::Schedule;
+using Schedule = config::OptimizerConfig::Schedule;
 
-double rate_at(const OptimizerConfig& optimizer, double progress) {
+double rate_at(const config::OptimizerConfig& optimizer, double progress) {
   return learning_rate(optimizer, progress, 10, 4);
 }
 
@@ -18,7 +18,7 @@ TEST(LearningRate, StaysConstantByDefault) {
 }
 
 TEST(LearningRate, DropsInSteps) {
-  const OptimizerConfig optimizer{
+  const config::OptimizerConfig optimizer{
       .lr = 0.8, .schedule = Schedule::kStep, .step_epochs = 3, .step_factor = 0.5};
   EXPECT_DOUBLE_EQ(rate_at(optimizer, 0), 0.8);
   EXPECT_DOUBLE_EQ(rate_at(optimizer, 2.75), 0.8);
@@ -28,7 +28,8 @@ TEST(LearningRate, DropsInSteps) {
 }
 
 TEST(LearningRate, FollowsHalfACosineToItsEnd) {
-  const OptimizerConfig optimizer{.lr = 1.0, .schedule = Schedule::kCosine, .final_lr_factor = 0.2};
+  const config::OptimizerConfig optimizer{
+      .lr = 1.0, .schedule = Schedule::kCosine, .final_lr_factor = 0.2};
   EXPECT_DOUBLE_EQ(rate_at(optimizer, 0), 1.0);
   EXPECT_NEAR(rate_at(optimizer, 2.5), 0.6 + 0.4 * 0.70710678118654752, 1e-12);
   EXPECT_NEAR(rate_at(optimizer, 5), 0.6, 1e-12);
@@ -36,7 +37,7 @@ TEST(LearningRate, FollowsHalfACosineToItsEnd) {
 }
 
 TEST(LearningRate, FollowsALineToItsEnd) {
-  const OptimizerConfig optimizer{.lr = 0.5, .schedule = Schedule::kLinear};
+  const config::OptimizerConfig optimizer{.lr = 0.5, .schedule = Schedule::kLinear};
   EXPECT_DOUBLE_EQ(rate_at(optimizer, 0), 0.5);
   EXPECT_DOUBLE_EQ(rate_at(optimizer, 4), 0.3);
   EXPECT_NEAR(rate_at(optimizer, 9.75), 0.0125, 1e-12);
@@ -44,7 +45,7 @@ TEST(LearningRate, FollowsALineToItsEnd) {
 }
 
 TEST(LearningRate, RisesInTheWarmUpStepByStepToTheFullRate) {
-  const OptimizerConfig optimizer{.lr = 0.8, .warmup_epochs = 2};
+  const config::OptimizerConfig optimizer{.lr = 0.8, .warmup_epochs = 2};
   for (int step = 0; step < 8; ++step) {
     EXPECT_NEAR(rate_at(optimizer, step / 4.0), 0.1 * (step + 1), 1e-12);
   }
@@ -52,11 +53,11 @@ TEST(LearningRate, RisesInTheWarmUpStepByStepToTheFullRate) {
 }
 
 TEST(LearningRate, RunsItsScheduleOverWhatComesAfterTheWarmUp) {
-  OptimizerConfig optimizer{.lr = 0.8,
-                            .schedule = Schedule::kLinear,
-                            .warmup_epochs = 2,
-                            .step_epochs = 4,
-                            .step_factor = 0.1};
+  config::OptimizerConfig optimizer{.lr = 0.8,
+                                    .schedule = Schedule::kLinear,
+                                    .warmup_epochs = 2,
+                                    .step_epochs = 4,
+                                    .step_factor = 0.1};
   EXPECT_DOUBLE_EQ(rate_at(optimizer, 2), 0.8);
   EXPECT_NEAR(rate_at(optimizer, 6), 0.4, 1e-12);
   optimizer.schedule = Schedule::kCosine;
@@ -69,10 +70,10 @@ TEST(LearningRate, RunsItsScheduleOverWhatComesAfterTheWarmUp) {
 TEST(LearningRate, IsFiniteWhereTheWarmUpIsTheWholeRun) {
   for (const Schedule schedule :
        {Schedule::kConstant, Schedule::kStep, Schedule::kCosine, Schedule::kLinear}) {
-    const OptimizerConfig optimizer{.lr = 0.8, .schedule = schedule, .warmup_epochs = 10};
+    const config::OptimizerConfig optimizer{.lr = 0.8, .schedule = schedule, .warmup_epochs = 10};
     EXPECT_NEAR(rate_at(optimizer, 9.75), 0.8, 1e-12);
   }
 }
 
 }  // namespace
-}  // namespace impart
+}  // namespace impart::train

@@ -5,12 +5,12 @@
 
 #include "tests/models/tensors.h"
 
-namespace impart {
+namespace impart::train {
 namespace {
 
 using testing::random_tensor;
 using testing::relative_distance;
-using Name = OptimizerConfig::Name;
+using Name = config::OptimizerConfig::Name;
 
 constexpr std::int64_t kSize = 1000;
 
@@ -23,7 +23,7 @@ double rate_of(std::uint32_t step) {
 }
 
 /// Parameters after 20 steps of ours.
-torch::Tensor run_ours(const OptimizerConfig& config) {
+torch::Tensor run_ours(const config::OptimizerConfig& config) {
   torch::Tensor values = random_tensor({kSize}, 1);
   Optimizer optimizer(config, values);
   for (std::uint32_t step = 0; step < 20; ++step) {
@@ -55,7 +55,7 @@ torch::Tensor run_torch(const Options& options, double clip_norm = 0) {
   return torch::cat(parameters).detach();
 }
 
-torch::Tensor run_torchs_sgd(const OptimizerConfig& config) {
+torch::Tensor run_torchs_sgd(const config::OptimizerConfig& config) {
   return run_torch<torch::optim::SGD>(torch::optim::SGDOptions(1)
                                           .momentum(config.momentum)
                                           .nesterov(config.nesterov)
@@ -63,7 +63,7 @@ torch::Tensor run_torchs_sgd(const OptimizerConfig& config) {
                                       config.clip_norm);
 }
 
-torch::Tensor run_torchs_adamw(const OptimizerConfig& config) {
+torch::Tensor run_torchs_adamw(const config::OptimizerConfig& config) {
   return run_torch<torch::optim::AdamW>(torch::optim::AdamWOptions(1)
                                             .betas({config.beta1, config.beta2})
                                             .eps(config.epsilon)
@@ -72,12 +72,12 @@ torch::Tensor run_torchs_adamw(const OptimizerConfig& config) {
 }
 
 TEST(Optimizer, OfSgdIsTorchs) {
-  for (const OptimizerConfig& config : {
-           OptimizerConfig{.momentum = 0, .nesterov = false, .weight_decay = 0},
-           OptimizerConfig{.momentum = 0.9, .nesterov = false, .weight_decay = 0},
-           OptimizerConfig{.momentum = 0.9, .nesterov = true, .weight_decay = 0},
-           OptimizerConfig{.momentum = 0, .nesterov = false, .weight_decay = 0.1},
-           OptimizerConfig{.momentum = 0.8, .nesterov = true, .weight_decay = 0.1},
+  for (const config::OptimizerConfig& config : {
+           config::OptimizerConfig{.momentum = 0, .nesterov = false, .weight_decay = 0},
+           config::OptimizerConfig{.momentum = 0.9, .nesterov = false, .weight_decay = 0},
+           config::OptimizerConfig{.momentum = 0.9, .nesterov = true, .weight_decay = 0},
+           config::OptimizerConfig{.momentum = 0, .nesterov = false, .weight_decay = 0.1},
+           config::OptimizerConfig{.momentum = 0.8, .nesterov = true, .weight_decay = 0.1},
        }) {
     EXPECT_LT(relative_distance(run_ours(config), run_torchs_sgd(config)), 1e-6)
         << config.momentum << " " << config.nesterov << " " << config.weight_decay;
@@ -85,10 +85,10 @@ TEST(Optimizer, OfSgdIsTorchs) {
 }
 
 TEST(Optimizer, OfAdamWIsTorchs) {
-  for (const OptimizerConfig& config : {
-           OptimizerConfig{.name = Name::kAdamw, .weight_decay = 0},
-           OptimizerConfig{.name = Name::kAdamw, .weight_decay = 0.2},
-           OptimizerConfig{.name = Name::kAdamw,
+  for (const config::OptimizerConfig& config : {
+           config::OptimizerConfig{.name = Name::kAdamw, .weight_decay = 0},
+           config::OptimizerConfig{.name = Name::kAdamw, .weight_decay = 0.2},
+           config::OptimizerConfig{.name = Name::kAdamw,
            .weight_decay = 0.01,
            .beta1 = 0.8,
            .beta2 = 0.95,
@@ -100,16 +100,17 @@ TEST(Optimizer, OfAdamWIsTorchs) {
 }
 
 TEST(Optimizer, OfSgdIgnoresNesterovWithoutMomentum) {
-  const OptimizerConfig with{.momentum = 0, .nesterov = true, .weight_decay = 0.1};
-  const OptimizerConfig without{.momentum = 0, .nesterov = false, .weight_decay = 0.1};
+  const config::OptimizerConfig with{.momentum = 0, .nesterov = true, .weight_decay = 0.1};
+  const config::OptimizerConfig without{.momentum = 0, .nesterov = false, .weight_decay = 0.1};
   EXPECT_TRUE(torch::equal(run_ours(with), run_ours(without)));
 }
 
 TEST(Optimizer, ShortensLongGradientsAsTorchDoes) {
   for (const double limit : {0.5, 16.2, 1000.0}) {  // always, sometimes, never
-    const OptimizerConfig sgd{.weight_decay = 0.1, .clip_norm = limit};
+    const config::OptimizerConfig sgd{.weight_decay = 0.1, .clip_norm = limit};
     EXPECT_LT(relative_distance(run_ours(sgd), run_torchs_sgd(sgd)), 2e-6) << limit;
-    const OptimizerConfig adamw{.name = Name::kAdamw, .weight_decay = 0.1, .clip_norm = limit};
+    const config::OptimizerConfig adamw{
+        .name = Name::kAdamw, .weight_decay = 0.1, .clip_norm = limit};
     EXPECT_LT(relative_distance(run_ours(adamw), run_torchs_adamw(adamw)), 2e-6) << limit;
   }
 }
@@ -126,7 +127,7 @@ TEST(Optimizer, LeavesShortGradientsAsTheyAre) {
 
 TEST(Optimizer, GoesOnFromASavedState) {
   for (const Name name : {Name::kSgd, Name::kAdamw}) {
-    const OptimizerConfig config{.name = name, .weight_decay = 0.1};
+    const config::OptimizerConfig config{.name = name, .weight_decay = 0.1};
     torch::Tensor values = random_tensor({kSize}, 1);
     Optimizer first(config, values);
     for (std::uint32_t step = 0; step < 7; ++step) {
@@ -149,4 +150,4 @@ TEST(Optimizer, GoesOnFromASavedState) {
 }
 
 }  // namespace
-}  // namespace impart
+}  // namespace impart::train

@@ -7,23 +7,23 @@
 #include <vector>
 
 #include "impart/core/random.h"
-#include "impart/data/token_set.h"
+#include "impart/data/text/token_set.h"
 
 namespace impart::testing {
 
 inline constexpr std::uint32_t kVocabulary = 11, kLength = 6;
 
 /// Tokens below kVocabulary, the same in every run.
-inline std::vector<Token> random_tokens(std::size_t count, std::uint64_t seed = 5) {
+inline std::vector<data::Token> random_tokens(std::size_t count, std::uint64_t seed = 5) {
   RandomStream stream({.seed = seed, .purpose = Purpose("tokens of a test")});
-  std::vector<Token> tokens(count);
-  for (Token& token : tokens) token = static_cast<Token>(stream.below(kVocabulary));
+  std::vector<data::Token> tokens(count);
+  for (data::Token& token : tokens) token = static_cast<data::Token>(stream.below(kVocabulary));
   return tokens;
 }
 
 /// Blocks of kLength inputs that overlap by half; the last one is `missing` tokens short.
-inline TokenSet make_corpus(std::uint64_t blocks, std::uint32_t missing = 0) {
-  TokenSet set{.vocabulary = kVocabulary, .length = kLength};
+inline data::TokenSet make_corpus(std::uint64_t blocks, std::uint32_t missing = 0) {
+  data::TokenSet set{.vocabulary = kVocabulary, .length = kLength};
   const std::uint64_t stride = kLength / 2;
   for (std::uint64_t block = 0; block < blocks; ++block) {
     set.starts.push_back(block * stride);
@@ -36,8 +36,8 @@ inline TokenSet make_corpus(std::uint64_t blocks, std::uint32_t missing = 0) {
 }
 
 /// Texts of these many tokens in three classes.
-inline TokenSet make_texts(const std::vector<std::uint32_t>& lengths) {
-  TokenSet set{.vocabulary = kVocabulary, .length = kLength, .classes = 3};
+inline data::TokenSet make_texts(const std::vector<std::uint32_t>& lengths) {
+  data::TokenSet set{.vocabulary = kVocabulary, .length = kLength, .classes = 3};
   std::uint64_t start = 0;
   for (const std::uint32_t length : lengths) {
     set.starts.push_back(start);

@@ -16,12 +16,12 @@
 
 #include "impart/comm/communicator.h"
 #include "impart/comm/job.h"
+#include "impart/config/config_file.h"
+#include "impart/config/config_text.h"
 #include "impart/core/error.h"
 #include "impart/core/random.h"
+#include "impart/feed/own_data.h"
 #include "impart/models/classifier.h"
-#include "impart/study/config_file.h"
-#include "impart/study/config_text.h"
-#include "impart/train/own_data.h"
 #include "impart/train/run.h"
 
 namespace {
@@ -31,10 +31,10 @@ using namespace impart;
 constexpr std::int64_t kArms = 3;
 
 /// Points on the arms of a spiral, with noise: [N, 2], and the number of the arm of each.
-TensorSet make_spiral(std::int64_t examples, std::uint32_t part) {
+feed::TensorSet make_spiral(std::int64_t examples, std::uint32_t part) {
   RandomStream random({.seed = 1, .purpose = Purpose("spiral"), .epoch = part});
-  TensorSet set{.inputs = torch::empty({examples, 2}),
-                .targets = torch::empty({examples}, torch::kInt64)};
+  feed::TensorSet set{.inputs = torch::empty({examples, 2}),
+                      .targets = torch::empty({examples}, torch::kInt64)};
   auto points = set.inputs.accessor<float, 2>();
   auto arms = set.targets.accessor<std::int64_t, 1>();
   for (std::int64_t i = 0; i < examples; ++i) {
@@ -48,7 +48,7 @@ TensorSet make_spiral(std::int64_t examples, std::uint32_t part) {
 }
 
 /// Any torch::nn model, that besides its logits gives what goes into its last layer.
-class SpiralNet : public Classifier {
+class SpiralNet : public models::Classifier {
  public:
   SpiralNet() {
     hidden1_ = register_module("hidden1", torch::nn::Linear(2, 64));
@@ -65,17 +65,17 @@ class SpiralNet : public Classifier {
   torch::nn::Linear hidden1_{nullptr}, hidden2_{nullptr}, out_{nullptr};
 };
 
-RunConfig make_config(int argc, char** argv) {
+config::RunConfig make_config(int argc, char** argv) {
   std::vector<std::string> settings = {
       "name=spiral",        "data.name=spiral",    "model.name=spiral-net",
       "epochs=12",          "workers.count=4",     "workers.batch=16",
       "optimizer.lr=0.1",   "importance.ignore=1", "partition.heuristic=stripes",
       "partition.warmup=3", "partition.interval=3"};
   settings.insert(settings.end(), argv + 1, argv + argc);
-  return load_config(std::nullopt, settings, {});
+  return config::load_config(std::nullopt, settings, {});
 }
 
-void print_epoch(const EpochReport& epoch) {
+void print_epoch(const train::EpochReport& epoch) {
   std::printf("epoch %2u: loss %.3f, test accuracy %.1f %%%s%s\n", epoch.epoch + 1,
               epoch.train_loss, epoch.test_accuracy.value_or(0),
               epoch.event.empty() ? "" : ", partition: ", epoch.event.c_str());
@@ -84,20 +84,20 @@ void print_epoch(const EpochReport& epoch) {
 }  // namespace
 
 int main(int argc, char** argv) try {
-  const RunConfig config = make_config(argc, argv);
-  const auto communicator = make_communicator();
+  const config::RunConfig config = make_config(argc, argv);
+  const auto communicator = comm::make_communicator();
   torch::manual_seed(config.seed);
   const auto model = std::make_shared<SpiralNet>();
-  run_job(*communicator, [&] {
-    return run_training(
+  comm::run_job(*communicator, [&] {
+    return train::run_training(
         {.config = config,
-         .config_text = to_yaml(config),
-         .config_hash = config_hash(config),
+         .config_text = config::to_yaml(config),
+         .config_hash = config::config_hash(config),
          .overwrite = true,
          .own_model = model,
          .own_data =
              [] {
-               return OwnData{TensorData{
+               return feed::OwnData{feed::TensorData{
                    .train = make_spiral(3000, 0), .test = make_spiral(600, 1), .classes = kArms}};
              }},
         *communicator, {.epoch = print_epoch});

@@ -12,24 +12,25 @@
 
 #include "impart/comm/communicator.h"
 #include "impart/comm/job.h"
+#include "impart/config/config_file.h"
+#include "impart/config/config_text.h"
 #include "impart/core/error.h"
-#include "impart/partition/contract.h"
-#include "impart/partition/heuristics.h"
-#include "impart/partition/ranking.h"
-#include "impart/study/config_file.h"
-#include "impart/study/config_text.h"
+#include "impart/placement/contract.h"
+#include "impart/placement/heuristics.h"
+#include "impart/placement/ranking.h"
 #include "impart/train/run.h"
 
 namespace {
 
 using namespace impart;
 
-Partition deal_in_double_stripes(const Scores& importance, const PartitionSpec& spec) {
-  check_spec(importance, spec);
+placement::Partition deal_in_double_stripes(const Scores& importance,
+                                            const placement::PartitionSpec& spec) {
+  placement::check_spec(importance, spec);
   std::vector<WorkerId> owners(importance.size());
   const std::uint64_t whole_rounds = importance.size() / (2 * spec.workers) * (2 * spec.workers);
   std::uint64_t rank = 0;
-  visit_by_importance(importance, [&](std::span<const ExampleId> run) {
+  placement::visit_by_importance(importance, [&](std::span<const ExampleId> run) {
     for (const ExampleId id : run) {
       // The rest that makes no round of pairs is dealt one by one, or sizes would differ by 2.
       const std::uint64_t turn = rank < whole_rounds ? rank / 2 : rank;
@@ -41,11 +42,12 @@ Partition deal_in_double_stripes(const Scores& importance, const PartitionSpec& 
 }
 
 /// The row that makes it known under a name.
-const OwnRows kOwn{.heuristics = {{{"double-stripes", "two neighbours of the ranking at a time",
-                                    deal_in_double_stripes}}}};
+const placement::OwnRows kOwn{
+    .heuristics = {
+        {{"double-stripes", "two neighbours of the ranking at a time", deal_in_double_stripes}}}};
 
 /// A small run on the built-in pictures, changed by what the user typed.
-RunConfig make_config(int argc, char** argv) {
+config::RunConfig make_config(int argc, char** argv) {
   std::vector<std::string> settings = {
       "name=double-stripes",       "epochs=6",
       "data.name=shapes",          "data.train_examples=2000",
@@ -55,10 +57,10 @@ RunConfig make_config(int argc, char** argv) {
       "optimizer.warmup_epochs=1", "partition.heuristic=double-stripes",
       "partition.warmup=3",        "partition.interval=1"};
   settings.insert(settings.end(), argv + 1, argv + argc);
-  return load_config(std::nullopt, settings, {.own = kOwn});
+  return config::load_config(std::nullopt, settings, {.own = kOwn});
 }
 
-void print_epoch(const EpochReport& epoch) {
+void print_epoch(const train::EpochReport& epoch) {
   std::printf("epoch %u: test accuracy %.1f %%%s%s\n", epoch.epoch + 1,
               epoch.test_accuracy.value_or(0),
               epoch.event.empty() ? "" : ", partition: ", epoch.event.c_str());
@@ -67,20 +69,20 @@ void print_epoch(const EpochReport& epoch) {
 }  // namespace
 
 int main(int argc, char** argv) try {
-  const std::vector<std::string> breaches = find_breaches(deal_in_double_stripes);
+  const std::vector<std::string> breaches = placement::find_breaches(deal_in_double_stripes);
   for (const std::string& breach : breaches) std::fprintf(stderr, "%s\n", breach.c_str());
   if (!breaches.empty()) return 1;
 
-  const RunConfig config = make_config(argc, argv);
-  const auto communicator = make_communicator();
+  const config::RunConfig config = make_config(argc, argv);
+  const auto communicator = comm::make_communicator();
   if (communicator->rank() == 0) std::printf("the heuristic keeps the contract\n");
-  const RunOutcome outcome = run_job(*communicator, [&] {
-    return run_training({.config = config,
-                         .config_text = to_yaml(config),
-                         .config_hash = config_hash(config),
-                         .overwrite = true,
-                         .own = kOwn},
-                        *communicator, {.epoch = print_epoch});
+  const train::RunOutcome outcome = comm::run_job(*communicator, [&] {
+    return train::run_training({.config = config,
+                                .config_text = config::to_yaml(config),
+                                .config_hash = config::config_hash(config),
+                                .overwrite = true,
+                                .own = kOwn},
+                               *communicator, {.epoch = print_epoch});
   });
   if (communicator->rank() == 0) {
     std::printf("best accuracy %.1f %%, %llu examples moved, run directory %s\n",

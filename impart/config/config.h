@@ -1,0 +1,223 @@
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "impart/importance/importance_table.h"
+#include "impart/placement/epoch_order.h"
+#include "impart/placement/own_rows.h"
+#include "impart/placement/placement.h"
+#include "impart/placement/schedule.h"
+#include "impart/placement/step_plan.h"
+
+namespace impart::config {
+
+// Everything that says what one run is. Plain values: nothing here is checked or looked up. The
+// members are the keys of the YAML file, in its order; study/schema.h gives each its help, its
+// range and its place in the file, and study/config_file.h reads, checks and writes them.
+
+/// The examples.
+struct DataConfig {
+  std::string name = "shapes";           ///< row of the table of data sets
+  std::string root = {};                 ///< folder of its files; built-in data needs none
+  std::string augment = "crop-flip";     ///< row of the table of augmentations
+  std::uint64_t limit = 0;               ///< use only the first so many training examples; 0: all
+  std::uint64_t train_examples = 10000;  ///< how many to make, where data is made
+  std::uint64_t test_examples = 2000;
+  std::uint64_t seed = 1;        ///< of made data; the run's seed does not change the data
+  std::uint32_t image_size = 0;  ///< height and width that photos are brought to; 0: 224
+  std::string image_column = {}, label_column = {};  ///< of shards; empty: found out
+  /// Text:
+  std::string train_file = {}, test_file = {};  ///< names in root; empty: the usual ones
+  double test_share = 0.1;         ///< of the training text that tests, if there is no test file
+  std::string text_column = {};    ///< of tables; a label_column makes them data with classes
+  std::uint32_t block = 128;       ///< tokens that a model sees of an example, at most
+  std::uint32_t stride = 0;        ///< tokens from one block to the next; 0: block
+  bool pack = true;                ///< blocks may span documents
+  std::string tokenizer = "byte";  ///< row of the table of tokenizers
+  std::uint32_t vocabulary = 0;    ///< tokens that a trained tokenizer has; 0: 8192
+  std::string vocabulary_file =
+      {};  ///< a saved tokenizer to use instead; empty: made from the text
+  /// Examples that are read when they are visited:
+  enum class OnError {
+    kFail,  ///< one that cannot be read ends the run
+    kSkip,  ///< it is left out, and counted
+  };
+  OnError on_error = OnError::kFail;
+  std::uint32_t decode_threads = 1;  ///< of each process; 0: decode where training runs
+  std::uint32_t prefetch = 4;        ///< batches that are made ready in advance
+  bool operator==(const DataConfig&) const = default;
+};
+
+struct ModelConfig {
+  enum class Stem {
+    kImagenet,  ///< 7x7 convolution with stride 2, then max-pooling
+    kCifar,     ///< 3x3 convolution
+  };
+  std::string name = "small-cnn";  ///< row of the table of models
+  Stem stem = Stem::kImagenet;     ///< first layers of a residual network
+  double dropout = 0;              ///< share of activations that text models leave out in training
+  bool operator==(const ModelConfig&) const = default;
+};
+
+/// When the workers' models become equal again.
+struct SyncRule {
+  enum class Kind {
+    kStep,        ///< gradients are averaged in every step: the models never differ
+    kEverySteps,  ///< models are averaged after `steps` steps on their own
+    kEpoch,       ///< models are averaged at the end of the epoch
+  };
+  Kind kind = Kind::kStep;
+  std::uint32_t steps = 0;  ///< for kEverySteps, else 0
+  bool operator==(const SyncRule&) const = default;
+};
+
+/// The logical workers and how their steps become one.
+struct WorkersConfig {
+  enum class BatchNorm {
+    kWorker,  ///< every worker normalises with the statistics of its own batch
+    kShared,  ///< with those of the whole step
+  };
+  enum class RunningStats {
+    kMean,     ///< evaluation uses the mean of the workers' running statistics
+    kWorker0,  ///< those of worker 0, as PyTorch's DDP does
+  };
+  enum class Reduce {
+    kFast,
+    kExact,  ///< the sum has the same bits for every number of processes
+  };
+  enum class Transport {
+    kAuto,  ///< NCCL where every process has a GPU of its own, else MPI
+    kMpi,
+    kNccl,
+  };
+  std::uint32_t count = 4;
+  std::uint32_t batch = 256;  ///< examples per worker and step
+  SyncRule sync = {};
+  BatchNorm batch_norm = BatchNorm::kWorker;
+  RunningStats running_stats = RunningStats::kMean;
+  placement::Uneven uneven = placement::Uneven::kWeight;
+  placement::ShuffleKind shuffle = placement::ShuffleKind::kPerWorker;
+  Reduce reduce = Reduce::kFast;
+  std::uint32_t micro_batch = 0;  ///< most examples in one forward pass; 0: chosen by the run
+  Transport transport = Transport::kAuto;  ///< what sums gradients of GPUs over the processes
+  bool operator==(const WorkersConfig&) const = default;
+};
+
+struct OptimizerConfig {
+  enum class Name { kSgd, kAdamw };
+  enum class Schedule {
+    kConstant,
+    kStep,    ///< times step_factor every step_epochs epochs
+    kCosine,  ///< half a cosine from lr to lr * final_lr_factor
+    kLinear,  ///< a line from lr to lr * final_lr_factor
+  };
+  Name name = Name::kSgd;
+  double lr = 0.1;
+  double momentum = 0.9;  ///< sgd
+  bool nesterov = true;   ///< sgd
+  double weight_decay = 5e-4;
+  double beta1 = 0.9;     ///< adamw
+  double beta2 = 0.999;   ///< adamw
+  double epsilon = 1e-8;  ///< adamw
+  Schedule schedule = Schedule::kConstant;
+  std::uint32_t warmup_epochs = 0;  ///< epochs in which the learning rate rises to lr
+  std::uint32_t step_epochs = 30;
+  double step_factor = 0.1;
+  double final_lr_factor = 0;
+  double clip_norm = 0;        ///< largest norm of a step's gradient; 0: no limit
+  double label_smoothing = 0;  ///< share of every target that is spread over all classes
+  bool operator==(const OptimizerConfig&) const = default;
+};
+
+struct ImportanceConfig {
+  std::string notion = "loss-variance";  ///< row of kNotions, or own: what the heuristic ranks by
+  std::uint32_t ignore = 1;              ///< first epochs whose signals do not count
+  importance::WindowKind window = importance::WindowKind::kInterval;
+  bool history = false;                  ///< record every loss of every epoch
+  std::vector<std::string> record = {};  ///< further notions that are measured and written
+  std::uint32_t texts = 20;              ///< hardest and easiest texts of each notion to write
+  bool token_losses = false;             ///< write the losses of these texts' single tokens
+  bool operator==(const ImportanceConfig&) const = default;
+};
+
+struct PartitionConfig {
+  std::string heuristic = "stripes";  ///< row of kHeuristics, or own
+  std::uint32_t warmup = 3;           ///< epochs at the start, each with a new random partition
+  std::uint32_t interval = 3;         ///< epochs between two repartitionings; 0: never again
+  bool sticky = false;                ///< move as few examples as the heuristic allows
+  bool save = false;                  ///< write every partition
+  bool operator==(const PartitionConfig&) const = default;
+};
+
+/// The name of no exchange at all.
+inline constexpr const char* kNoExchange = "none";
+
+struct ExchangeConfig {
+  std::string strategy = kNoExchange;  ///< row of kExchanges, own, or kNoExchange
+  double fraction = 0.1;               ///< which share of its part a worker gives away
+  /// Visit examples that have just moved after those that stayed, so that the first steps of the
+  /// epoch need not wait for them. Also after a repartitioning.
+  bool arrivals_last = false;
+  bool operator==(const ExchangeConfig&) const = default;
+};
+
+struct StoreConfig {
+  enum class Kind {
+    kReplicated,   ///< every process holds all examples; only owners change
+    kPartitioned,  ///< a process holds its workers' parts; examples travel
+  };
+  Kind kind = Kind::kReplicated;
+  bool files = false;         ///< replicated: read examples from their files at every visit
+  std::uint32_t cache = 256;  ///< MiB per process for what was read from files; 0: none
+  std::string path = {};      ///< partitioned: the local folder of the parts; empty: in memory
+  bool operator==(const StoreConfig&) const = default;
+};
+
+struct EvalConfig {
+  enum class Protocol {
+    kClean,  ///< evaluation mode, test images unchanged
+    kPaper,  ///< as the 2023 prototype: training mode, and test images augmented
+  };
+  Protocol protocol = Protocol::kClean;
+  std::uint32_t every = 1;    ///< epochs between two evaluations; the last epoch always has one
+  std::uint32_t batch = 256;  ///< examples per forward pass
+  bool operator==(const EvalConfig&) const = default;
+};
+
+struct CheckpointConfig {
+  std::uint32_t every = 1;  ///< epochs between two checkpoints; 0: none
+  std::uint32_t keep = 2;   ///< how many of the newest stay
+  bool operator==(const CheckpointConfig&) const = default;
+};
+
+struct RunConfig {
+  enum class Device { kAuto, kCpu, kCuda };
+  enum class Precision { kFp32, kTf32, kBf16 };
+
+  std::string name = "run";
+  std::uint64_t seed = 1;
+  std::uint32_t epochs = 10;
+  Device device = Device::kAuto;
+  Precision precision = Precision::kFp32;
+  std::uint32_t threads = 0;  ///< of each process; 0: all cores
+  DataConfig data = {};
+  ModelConfig model = {};
+  WorkersConfig workers = {};
+  OptimizerConfig optimizer = {};
+  ImportanceConfig importance = {};
+  PartitionConfig partition = {};
+  ExchangeConfig exchange = {};
+  StoreConfig store = {};
+  EvalConfig eval = {};
+  CheckpointConfig checkpoint = {};
+  std::string output = "runs/{name}-{seed}";  ///< the run directory
+  bool operator==(const RunConfig&) const = default;
+};
+
+/// The decisions of a run. ConfigError with a suggestion if a row that it names is unknown.
+placement::PlacementSpec placement_spec(const RunConfig& config,
+                                        const placement::OwnRows& own = {});
+
+}  // namespace impart::config

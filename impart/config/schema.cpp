@@ -1,0 +1,329 @@
+#include "impart/config/schema.h"
+
+#include <type_traits>
+
+#include <fmt/format.h>
+
+#include "impart/importance/notions.h"
+#include "impart/placement/exchanges.h"
+#include "impart/placement/heuristics.h"
+
+namespace impart::config {
+namespace {
+
+constexpr std::uint32_t kMostEpochs = 1'000'000;
+constexpr std::uint32_t kMostWorkers = 1 << 20;
+constexpr bool kSameResult = false;
+
+/// The keys of one section, which is a member of the config, or the config itself.
+template <class Section>
+class SectionKeys {
+ public:
+  SectionKeys(Schema& schema, std::string_view name, Section RunConfig::*section)
+      : schema_(schema), name_(name), section_(section) {}
+  explicit SectionKeys(Schema& schema) : schema_(schema) {}
+
+  template <class T>
+  void key(std::string_view name, T Section::*member, const ValueRule<T>& rule,
+           std::string_view help, bool changes_result = true) {
+    const auto set = [section = section_, member, read = rule.read](RunConfig& config,
+                                                                    const WrittenValue& value) {
+      part(config, section).*member = read(value);
+    };
+    const auto get = [section = section_, member, write = rule.write](const RunConfig& config) {
+      return write(part(config, section).*member);
+    };
+    schema_.push_back({.section = name_,
+                       .name = name,
+                       .help = help,
+                       .allowed = rule.allowed,
+                       .is_list = rule.is_list,
+                       .changes_result = changes_result,
+                       .set = set,
+                       .get = get});
+  }
+
+ private:
+  template <class Config>
+  static auto& part(Config& config, [[maybe_unused]] Section RunConfig::*section) {
+    if constexpr (std::is_same_v<Section, RunConfig>) {
+      return config;
+    } else {
+      return config.*section;
+    }
+  }
+
+  Schema& schema_;
+  std::string_view name_ = "";
+  Section RunConfig::*section_ = nullptr;
+};
+
+std::vector<std::string_view> listed(std::span<const std::string_view> names) {
+  return {names.begin(), names.end()};
+}
+
+void add_run(Schema& schema) {
+  SectionKeys<RunConfig> run(schema);
+  run.key("name", &RunConfig::name, text(), "what the run is called", kSameResult);
+  run.key("seed", &RunConfig::seed, whole<std::uint64_t>(0), "where all random choices come from");
+  run.key("epochs", &RunConfig::epochs, whole(1u, kMostEpochs), "passes over the training data");
+  using Device = RunConfig::Device;
+  run.key("device", &RunConfig::device,
+          choice<Device>("device",
+                         {{"auto", Device::kAuto}, {"cpu", Device::kCpu}, {"cuda", Device::kCuda}}),
+          "where to compute; auto: a GPU if there is one", kSameResult);
+  using Precision = RunConfig::Precision;
+  run.key("precision", &RunConfig::precision,
+          choice<Precision>(
+              "precision",
+              {{"fp32", Precision::kFp32}, {"tf32", Precision::kTf32}, {"bf16", Precision::kBf16}}),
+          "arithmetic of the matrix products");
+  run.key("threads", &RunConfig::threads, whole(0u, 4096u), "threads per process; 0: all cores",
+          kSameResult);
+}
+
+void add_data(Schema& schema, const KnownNames& names) {
+  SectionKeys data(schema, "data", &RunConfig::data);
+  data.key("name", &DataConfig::name, name_of("data set", listed(names.datasets)), "data set");
+  data.key("root", &DataConfig::root, text(), "folder that holds its files");
+  data.key("augment", &DataConfig::augment, name_of("augmentation", listed(names.augmentations)),
+           "random changes to training images");
+  data.key("limit", &DataConfig::limit, whole<std::uint64_t>(0),
+           "use only the first so many training examples; 0: all");
+  data.key("train_examples", &DataConfig::train_examples, whole<std::uint64_t>(1),
+           "training examples to make (shapes, generated)");
+  data.key("test_examples", &DataConfig::test_examples, whole<std::uint64_t>(1),
+           "test examples to make (shapes, generated)");
+  data.key("seed", &DataConfig::seed, whole<std::uint64_t>(0),
+           "seed of made data (shapes, generated)");
+  data.key("image_size", &DataConfig::image_size, whole(0u, 4096u),
+           "height and width of photos (imagefolder, mds); 0: 224");
+  data.key("image_column", &DataConfig::image_column, text(),
+           "column of the images (mds); empty: found out from their encodings");
+  data.key("label_column", &DataConfig::label_column, text(),
+           "column of the classes (mds, where empty means found out; table)");
+  data.key("train_file", &DataConfig::train_file, text(),
+           "name of the training file in root (text); empty: the usual ones");
+  data.key("test_file", &DataConfig::test_file, text(),
+           "name of the test file in root (text); empty: the usual ones");
+  data.key("test_share", &DataConfig::test_share,
+           number({.most = 1, .without_least = true, .without_most = true}),
+           "share of the training text that is cut off for testing if there is no test file");
+  data.key("text_column", &DataConfig::text_column, text(), "column of the texts (table)");
+  data.key("block", &DataConfig::block, whole(1u, 1u << 20),
+           "tokens that a model sees of an example, at most (text)");
+  data.key("stride", &DataConfig::stride, whole(0u, 1u << 20),
+           "tokens from the start of a block to that of the next (text); 0: as block");
+  data.key("pack", &DataConfig::pack, flag(),
+           "blocks go from one document into the next, and short documents share one (text)");
+  data.key("tokenizer", &DataConfig::tokenizer, name_of("tokenizer", listed(names.tokenizers)),
+           "how text becomes tokens");
+  data.key("vocabulary", &DataConfig::vocabulary, whole(0u, 65536u),
+           "tokens that there are (bpe, at most; 0: 8192) (tokens; 0: found out)");
+  data.key("vocabulary_file", &DataConfig::vocabulary_file, text(),
+           "a saved tokenizer to use; empty: one is made from the text");
+  using OnError = DataConfig::OnError;
+  data.key("on_error", &DataConfig::on_error,
+           choice<OnError>("on_error", {{"fail", OnError::kFail}, {"skip", OnError::kSkip}}),
+           "an example that cannot be read: end the run, or leave it out and count it");
+  data.key("decode_threads", &DataConfig::decode_threads, whole(0u, 256u),
+           "threads per process that read and decode; 0: the one that trains", kSameResult);
+  data.key("prefetch", &DataConfig::prefetch, whole(1u, 1024u), "batches made ready in advance",
+           kSameResult);
+}
+
+void add_model(Schema& schema, const KnownNames& names) {
+  SectionKeys model(schema, "model", &RunConfig::model);
+  model.key("name", &ModelConfig::name, name_of("model", listed(names.models)), "model");
+  using Stem = ModelConfig::Stem;
+  model.key("stem", &ModelConfig::stem,
+            choice<Stem>("stem", {{"imagenet", Stem::kImagenet}, {"cifar", Stem::kCifar}}),
+            "first layers of a ResNet: 7x7/2 and pooling, or 3x3");
+  model.key("dropout", &ModelConfig::dropout, number({.most = 1, .without_most = true}),
+            "share of activations that text models leave out in training");
+}
+
+void add_workers(Schema& schema) {
+  SectionKeys workers(schema, "workers", &RunConfig::workers);
+  workers.key("count", &WorkersConfig::count, whole(1u, kMostWorkers), "logical workers");
+  workers.key("batch", &WorkersConfig::batch, whole(1u), "examples per worker and step");
+  workers.key("sync", &WorkersConfig::sync, sync_rule(),
+              "average gradients every step, or models every epoch or so many steps");
+  using BatchNorm = WorkersConfig::BatchNorm;
+  workers.key("batch_norm", &WorkersConfig::batch_norm,
+              choice<BatchNorm>("batch_norm",
+                                {{"worker", BatchNorm::kWorker}, {"shared", BatchNorm::kShared}}),
+              "normalise with each worker's own batch, or with the whole step");
+  using RunningStats = WorkersConfig::RunningStats;
+  workers.key("running_stats", &WorkersConfig::running_stats,
+              choice<RunningStats>("running_stats", {{"mean", RunningStats::kMean},
+                                                     {"worker0", RunningStats::kWorker0}}),
+              "whose running batch-norm statistics evaluation uses");
+  using Uneven = placement::Uneven;
+  workers.key(
+      "uneven", &WorkersConfig::uneven,
+      choice<Uneven>("uneven",
+                     {{"weight", Uneven::kWeight}, {"pad", Uneven::kPad}, {"drop", Uneven::kDrop}}),
+      "parts of unequal size: weight by examples, repeat some, or leave some out");
+  workers.key(
+      "shuffle", &WorkersConfig::shuffle,
+      choice<placement::ShuffleKind>("shuffle", {{"per-worker", placement::ShuffleKind::kPerWorker},
+                                                 {"shared", placement::ShuffleKind::kShared}}),
+      "each worker shuffles on its own, or all by the same permutation");
+  using Reduce = WorkersConfig::Reduce;
+  workers.key("reduce", &WorkersConfig::reduce,
+              choice<Reduce>("reduce", {{"fast", Reduce::kFast}, {"exact", Reduce::kExact}}),
+              "exact: the same bits for every number of processes");
+  workers.key("micro_batch", &WorkersConfig::micro_batch, whole(0u),
+              "most examples in one forward pass; 0: chosen by the run");
+  using Transport = WorkersConfig::Transport;
+  workers.key("transport", &WorkersConfig::transport,
+              choice<Transport>("transport", {{"auto", Transport::kAuto},
+                                              {"mpi", Transport::kMpi},
+                                              {"nccl", Transport::kNccl}}),
+              "what sums gradients of GPUs; auto: NCCL where every process has its own, else MPI",
+              kSameResult);
+}
+
+void add_optimizer(Schema& schema) {
+  using Config = OptimizerConfig;
+  SectionKeys optimizer(schema, "optimizer", &RunConfig::optimizer);
+  optimizer.key("name", &Config::name,
+                choice<Config::Name>(
+                    "optimizer", {{"sgd", Config::Name::kSgd}, {"adamw", Config::Name::kAdamw}}),
+                "optimizer");
+  optimizer.key("lr", &Config::lr, number({.without_least = true}), "learning rate");
+  optimizer.key("momentum", &Config::momentum, number({.most = 1, .without_most = true}),
+                "momentum (sgd)");
+  optimizer.key("nesterov", &Config::nesterov, flag(), "Nesterov's momentum (sgd)");
+  optimizer.key("weight_decay", &Config::weight_decay, number({}), "weight decay");
+  optimizer.key("beta1", &Config::beta1, number({.most = 1, .without_most = true}),
+                "decay of the mean gradient (adamw)");
+  optimizer.key("beta2", &Config::beta2, number({.most = 1, .without_most = true}),
+                "decay of the mean squared gradient (adamw)");
+  optimizer.key("epsilon", &Config::epsilon, number({.without_least = true}),
+                "added to the root of the mean squared gradient (adamw)");
+  using Schedule = Config::Schedule;
+  optimizer.key("schedule", &Config::schedule,
+                choice<Schedule>("schedule", {{"constant", Schedule::kConstant},
+                                              {"step", Schedule::kStep},
+                                              {"cosine", Schedule::kCosine},
+                                              {"linear", Schedule::kLinear}}),
+                "how the learning rate changes");
+  optimizer.key("warmup_epochs", &Config::warmup_epochs, whole(0u),
+                "epochs in which the learning rate rises to lr");
+  optimizer.key("step_epochs", &Config::step_epochs, whole(1u),
+                "epochs between two changes (schedule step)");
+  optimizer.key("step_factor", &Config::step_factor, number({.most = 1, .without_least = true}),
+                "what lr is multiplied with then (schedule step)");
+  optimizer.key("final_lr_factor", &Config::final_lr_factor, number({.most = 1}),
+                "last learning rate as a share of lr (schedules cosine, linear)");
+  optimizer.key("clip_norm", &Config::clip_norm, number({}),
+                "largest norm of a step's gradient; 0: no limit");
+  optimizer.key("label_smoothing", &Config::label_smoothing,
+                number({.most = 1, .without_most = true}),
+                "share of every target that training spreads over all classes");
+}
+
+void add_placement(Schema& schema, const placement::OwnRows& own) {
+  SectionKeys importance(schema, "importance", &RunConfig::importance);
+  importance.key("notion", &ImportanceConfig::notion,
+                 name_of("notion", names_of(importance::kNotions, own.notions)),
+                 "what makes an example important");
+  importance.key("ignore", &ImportanceConfig::ignore, whole(0u, kMostEpochs),
+                 "first epochs whose signals do not count");
+  importance.key(
+      "window", &ImportanceConfig::window,
+      choice<importance::WindowKind>("window", {{"interval", importance::WindowKind::kInterval},
+                                                {"run", importance::WindowKind::kRun}}),
+      "which visits count: those since the last repartitioning, or all");
+  importance.key("history", &ImportanceConfig::history, flag(),
+                 "record every loss (4 bytes per example and epoch)", kSameResult);
+  importance.key("record", &ImportanceConfig::record,
+                 names_of_many("notion", names_of(importance::kNotions, own.notions)),
+                 "further notions to measure and write", kSameResult);
+  importance.key("texts", &ImportanceConfig::texts, whole(0u, 100000u),
+                 "how many of the hardest and easiest texts of each notion to write (text)",
+                 kSameResult);
+  importance.key("token_losses", &ImportanceConfig::token_losses, flag(),
+                 "write the losses of these texts' single tokens, too", kSameResult);
+
+  SectionKeys partition(schema, "partition", &RunConfig::partition);
+  partition.key("heuristic", &PartitionConfig::heuristic,
+                name_of("heuristic", names_of(placement::kHeuristics, own.heuristics)),
+                "how importance becomes a partition");
+  partition.key("warmup", &PartitionConfig::warmup, whole(0u, kMostEpochs),
+                "epochs at the start, each with a new random partition");
+  partition.key("interval", &PartitionConfig::interval, whole(0u, kMostEpochs),
+                "epochs between two repartitionings; 0: never again");
+  partition.key("sticky", &PartitionConfig::sticky, flag(),
+                "move as few examples as the heuristic allows");
+  partition.key("save", &PartitionConfig::save, flag(), "write every partition", kSameResult);
+
+  SectionKeys exchange(schema, "exchange", &RunConfig::exchange);
+  std::vector<std::string_view> strategies = names_of(placement::kExchanges, own.exchanges);
+  strategies.insert(strategies.begin(), kNoExchange);
+  exchange.key("strategy", &ExchangeConfig::strategy, name_of("exchange", strategies),
+               "what workers exchange between two epochs");
+  exchange.key("fraction", &ExchangeConfig::fraction, number({.most = 1}),
+               "share of its part that a worker gives away");
+  exchange.key("arrivals_last", &ExchangeConfig::arrivals_last, flag(),
+               "visit what has just moved after the rest: the first steps need not wait for it");
+
+  using Kind = StoreConfig::Kind;
+  SectionKeys store(schema, "store", &RunConfig::store);
+  store.key("kind", &StoreConfig::kind,
+            choice<Kind>("store",
+                         {{"replicated", Kind::kReplicated}, {"partitioned", Kind::kPartitioned}}),
+            "every process can read all examples, or holds only those of its workers");
+  store.key("files", &StoreConfig::files, flag(),
+            "replicated: read examples from their files at every visit, not once into memory");
+  store.key("cache", &StoreConfig::cache, whole(0u, 1u << 24),
+            "MiB per process that keep what was read from files; 0: none");
+  store.key(
+      "path", &StoreConfig::path, text(),
+      "partitioned: local folder for the workers' parts, may have {name} and {seed}; empty: in "
+      "memory",
+      kSameResult);
+}
+
+void add_outputs(Schema& schema) {
+  SectionKeys eval(schema, "eval", &RunConfig::eval);
+  using Protocol = EvalConfig::Protocol;
+  eval.key("protocol", &EvalConfig::protocol,
+           choice<Protocol>("protocol", {{"clean", Protocol::kClean}, {"paper", Protocol::kPaper}}),
+           "paper: augmented test images and training mode, as the 2023 prototype");
+  eval.key("every", &EvalConfig::every, whole(1u, kMostEpochs),
+           "epochs between two evaluations; the last epoch always has one");
+  eval.key("batch", &EvalConfig::batch, whole(1u), "test examples per forward pass");
+
+  SectionKeys checkpoint(schema, "checkpoint", &RunConfig::checkpoint);
+  checkpoint.key("every", &CheckpointConfig::every, whole(0u, kMostEpochs),
+                 "epochs between two checkpoints; 0: none", kSameResult);
+  checkpoint.key("keep", &CheckpointConfig::keep, whole(1u), "how many of the newest stay",
+                 kSameResult);
+
+  SectionKeys<RunConfig> run(schema);
+  run.key("output", &RunConfig::output, text(),
+          "run directory; {name} and {seed} stand for those of the run", kSameResult);
+}
+
+}  // namespace
+
+std::string ConfigKey::path() const {
+  return section.empty() ? std::string(name) : fmt::format("{}.{}", section, name);
+}
+
+Schema make_schema(const KnownNames& names) {
+  Schema schema;
+  add_run(schema);
+  add_data(schema, names);
+  add_model(schema, names);
+  add_workers(schema);
+  add_optimizer(schema);
+  add_placement(schema, names.own);
+  add_outputs(schema);
+  return schema;
+}
+
+}  // namespace impart::config

@@ -1,0 +1,84 @@
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <limits>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "impart/config/config.h"
+
+namespace impart::config {
+
+/// A value as it is written: one text, or the items of a list.
+using WrittenValue = std::vector<std::string>;
+
+/// How values of one type are written, and which are allowed.
+template <class T>
+struct ValueRule {
+  std::string allowed;  ///< "1 or more", "fp32 | tf32 | bf16"
+  bool is_list = false;
+  /// ConfigError says what was found and what is allowed.
+  std::function<T(const WrittenValue&)> read;
+  /// read(write(value)) == value, exactly.
+  std::function<WrittenValue(const T&)> write;
+};
+
+/// Whole numbers from `least` to `most`, which may be left open.
+template <class T>
+ValueRule<T> whole(T least, T most = std::numeric_limits<T>::max());
+extern template ValueRule<std::uint32_t> whole(std::uint32_t, std::uint32_t);
+extern template ValueRule<std::uint64_t> whole(std::uint64_t, std::uint64_t);
+
+struct NumberRange {
+  double least = 0;
+  double most = std::numeric_limits<double>::max();
+  bool without_least = false;  ///< the value must be more than `least`
+  bool without_most = false;
+};
+/// Finite numbers.
+ValueRule<double> number(const NumberRange& range);
+
+/// true | false
+ValueRule<bool> flag();
+
+/// One line of UTF-8.
+ValueRule<std::string> text();
+
+/// One of `names`; any text if there are none to choose from. `kind` is the word for it in
+/// messages ("model").
+ValueRule<std::string> name_of(const std::string& kind, const std::vector<std::string_view>& names);
+
+/// A list of different ones of `names`.
+ValueRule<std::vector<std::string>> names_of_many(const std::string& kind,
+                                                  const std::vector<std::string_view>& names);
+
+/// step | epoch | a number of steps
+ValueRule<SyncRule> sync_rule();
+
+/// One of a few values that have names.
+template <class E>
+ValueRule<E> choice(const std::string& kind,
+                    const std::vector<std::pair<std::string_view, E>>& values) {
+  std::vector<std::string_view> names;
+  names.reserve(values.size());
+  for (const auto& [name, value] : values) names.push_back(name);
+  const ValueRule<std::string> by_name = name_of(kind, names);
+  const auto read = [by_name, values](const WrittenValue& written) {
+    const std::string typed = by_name.read(written);
+    std::size_t at = 0;
+    while (values[at].first != typed) ++at;
+    return values[at].second;
+  };
+  const auto write = [values](const E& wanted) -> WrittenValue {
+    for (const auto& [name, value] : values) {
+      if (value == wanted) return {std::string(name)};
+    }
+    return {"?"};  // no name, so reading it back fails
+  };
+  return {.allowed = by_name.allowed, .read = read, .write = write};
+}
+
+}  // namespace impart::config

@@ -1,0 +1,172 @@
+#include "impart/cost/io_cost.h"
+
+#include <algorithm>
+#include <cmath>
+#include <numeric>
+#include <vector>
+
+#include "impart/core/error.h"
+#include "impart/cost/cache_simulation.h"
+#include "impart/cost/move_simulation.h"
+
+namespace impart::cost {
+namespace {
+
+using Kind = placement::ScheduleEvent::Kind;
+
+// Fewer events of a kind than this say too little about the others, ...
+constexpr std::uint64_t kFewestEvents = 5;
+// ... more than this say no more, ...
+constexpr std::uint64_t kMostEvents = 2000;
+// ... and so do parts that are smaller than this.
+constexpr std::uint64_t kSmallestPart = 64;
+// Shares of hits hardly depend on the size of data set and cache, only on their ratio.
+constexpr std::uint64_t kCachedExamples = 2048;
+constexpr std::uint64_t kCachedReads = 1'000'000;
+
+std::uint64_t ceil_div(std::uint64_t a, std::uint64_t b) {
+  return (a + b - 1) / b;
+}
+
+void check(const config::RunConfig& config, const IoSpec& spec) {
+  placement::check_worker_count(config.workers.count);
+  if (!(spec.payload_bytes >= 0)) throw ConfigError("the payload must have 0 bytes or more");
+  if (spec.processes > config.workers.count) {
+    throw ConfigError("there are more processes than workers; each needs at least one");
+  }
+}
+
+MoveSimulationSpec simulation_spec(const config::RunConfig& config, const IoSpec& spec,
+                                   std::uint64_t events) {
+  const std::uint64_t affordable = spec.work / std::max<std::uint64_t>(1, spec.examples);
+  const std::uint64_t most_events = std::clamp(affordable, kFewestEvents, kMostEvents);
+  const std::uint64_t simulated_events = std::max<std::uint64_t>(1, std::min(events, most_events));
+  const std::uint64_t examples =
+      std::max(spec.work / simulated_events, kSmallestPart * config.workers.count);
+  return {.placement = {.examples = std::min(spec.examples, examples),
+                        .drift = spec.drift,
+                        .classes = spec.classes},
+          .examples = spec.examples,
+          .most_events = most_events};
+}
+
+/// By epoch, the share of reads that are not hits.
+std::vector<double> shares_of_misses(const config::RunConfig& config, const IoSpec& spec) {
+  std::vector<double> misses(config.epochs, 1.0);
+  if (spec.cache_bytes == 0 || spec.examples == 0 || spec.payload_bytes <= 0) return misses;
+  const std::uint32_t workers = config.workers.count;
+  const std::uint64_t examples =
+      std::min(spec.examples, std::max(kCachedExamples, kSmallestPart * workers));
+  const double held = static_cast<double>(spec.cache_bytes) / spec.payload_bytes *
+                      static_cast<double>(examples) / static_cast<double>(spec.examples);
+  const auto hits = simulate_cache(
+      config,
+      {.placement = {.examples = examples, .drift = spec.drift, .classes = spec.classes},
+       .capacity = static_cast<std::uint64_t>(std::min(held, static_cast<double>(examples))),
+       .processes = spec.processes == 0 ? workers : spec.processes,
+       .epochs = static_cast<std::uint32_t>(
+           std::max<std::uint64_t>(2 * kFewestEvents, kCachedReads / examples))});
+  const auto second_half = hits.begin() + static_cast<std::ptrdiff_t>(hits.size() / 2);
+  const double steady =
+      std::accumulate(second_half, hits.end(), 0.0) / static_cast<double>(hits.end() - second_half);
+  for (std::size_t epoch = 0; epoch < misses.size(); ++epoch) {
+    misses[epoch] = 1 - (epoch < hits.size() ? hits[epoch] : steady);
+  }
+  return misses;
+}
+
+void add(IoCost& sum, const IoCost& cost) {
+  for (const IoQuantity& quantity : kIoQuantities) sum.*quantity.value += cost.*quantity.value;
+}
+
+IoCost mean_after(const IoCost& first, const IoCost& run, std::uint32_t epochs) {
+  IoCost mean;
+  if (epochs < 2) return mean;
+  for (const IoQuantity& quantity : kIoQuantities) {
+    mean.*quantity.value = (run.*quantity.value - first.*quantity.value) / (epochs - 1);
+  }
+  return mean;
+}
+
+/// Which share of its part a worker may give away at once.
+double largest_share(const config::RunConfig& config, const std::vector<EventMoves>& events) {
+  double share = 0;
+  for (const EventMoves& moves : events) {
+    if (moves.event.epoch == 0) continue;
+    share = std::max(share, moves.event.kind == Kind::kExchange ? config.exchange.fraction : 1.0);
+  }
+  return share;
+}
+
+}  // namespace
+
+IoCost epoch_cost(const EpochFacts& facts) {
+  const double payload = facts.payload_bytes;
+  const double all = facts.examples * payload;
+  const double read = facts.importance_pass ? 2 * all : all;
+  IoCost cost{.examples_moved = facts.moved,
+              .flows = facts.flows,
+              .importance_pass = facts.importance_pass ? facts.examples : 0,
+              .network_bytes = facts.moved * (payload + kWireBytesPerMove),
+              .replicated_source_bytes = read * facts.share_of_misses,
+              .local_read_bytes = read + facts.moved * payload,
+              .local_written_bytes = facts.moved * (payload + 2 * kJournalBytesPerChange)};
+  if (facts.is_first) {
+    cost.partitioned_source_bytes = all;
+    cost.local_written_bytes += all + facts.examples * kJournalBytesPerChange;
+  }
+  return cost;
+}
+
+StrategyCost predict_io(const config::RunConfig& config, const IoSpec& spec,
+                        const Progress& progress) {
+  check(config, spec);
+  const auto schedule = placement::make_schedule(
+      placement::schedule_spec(config::placement_spec(with_synthetic_importance(config))));
+  const MoveSimulationSpec simulation = simulation_spec(config, spec, schedule.size());
+  const SimulatedMoves simulated = simulate_moves(config, simulation, progress);
+  const std::vector<double> misses = shares_of_misses(config, spec);
+
+  StrategyCost cost;
+  double peak = 0;
+  auto moves = simulated.events.begin();
+  for (std::uint32_t epoch = 0; epoch < config.epochs; ++epoch) {
+    EpochFacts facts{.is_first = epoch == 0,
+                     .examples = static_cast<double>(spec.examples),
+                     .payload_bytes = spec.payload_bytes,
+                     .share_of_misses = misses[epoch]};
+    if (moves != simulated.events.end() && moves->event.epoch == epoch) {
+      peak = std::max(peak, moves->peak);
+      facts.moved = moves->moved;
+      facts.flows = moves->flows;
+      facts.importance_pass = moves->importance_pass;
+      ++moves;
+    }
+    const IoCost of_epoch = epoch_cost(facts);
+    if (epoch == 0) cost.first = of_epoch;
+    add(cost.run, of_epoch);
+  }
+  cost.later = mean_after(cost.first, cost.run, config.epochs);
+  cost.expected_moved = expected_moves(config, spec.examples);
+  const double share = largest_share(config, simulated.events);
+  const auto part = static_cast<double>(ceil_div(spec.examples, config.workers.count));
+  cost.peak_bound = static_cast<std::uint64_t>(std::ceil((1 + share) * part - 1e-9));
+  cost.peak_stored = static_cast<std::uint64_t>(std::llround(peak));
+  // The rounding of a small data set's parts is not that of the real one.
+  const bool is_scaled = simulation.placement.examples < spec.examples;
+  if (is_scaled) cost.peak_stored = std::min(cost.peak_stored, cost.peak_bound);
+  cost.events = simulated.events.size();
+  cost.events_simulated = simulated.carried_out;
+  cost.examples_simulated = simulation.placement.examples;
+  return cost;
+}
+
+double gradient_bytes_per_epoch(const config::RunConfig& config, std::uint64_t examples,
+                                std::uint64_t parameters) {
+  const double workers = config.workers.count;
+  const std::uint64_t steps =
+      ceil_div(ceil_div(examples, config.workers.count), std::max(1u, config.workers.batch));
+  return 2 * 4 * static_cast<double>(parameters) * (workers - 1) * static_cast<double>(steps);
+}
+
+}  // namespace impart::cost

@@ -1,0 +1,280 @@
+#include "impart/cost/run_io.h"
+
+#include <algorithm>
+#include <cmath>
+#include <filesystem>
+#include <limits>
+#include <map>
+
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+#include "impart/config/config_file.h"
+#include "impart/core/error.h"
+#include "impart/core/file.h"
+#include "impart/cost/io_cost.h"
+#include "impart/placement/exchanges.h"
+#include "impart/run/ledger_file.h"
+#include "impart/run/metrics_log.h"
+#include "impart/run/run_files.h"
+
+namespace impart::cost {
+namespace {
+
+namespace fs = std::filesystem;
+using Json = nlohmann::ordered_json;
+
+/// What metrics.jsonl says of the start of an epoch.
+struct Decision {
+  double moved = 0;
+  double flows = 0;
+  bool is_exchange = false;
+};
+
+double number_of(const Json& json, const char* name) {
+  const auto found = json.find(name);
+  if (found == json.end() || !found->is_number()) {
+    throw DataError(fmt::format("\"{}\" is missing or not a number", name));
+  }
+  return found->get<double>();
+}
+
+Decision decision_of(const Json& record) {
+  const auto placement = record.find("placement");
+  if (placement == record.end()) return {};
+  if (!placement->is_object()) throw DataError("\"placement\" is not an object");
+  const auto event = placement->find("event");
+  return {.moved = number_of(*placement, "moved"),
+          .flows = number_of(*placement, "messages"),
+          .is_exchange = event != placement->end() && *event == "exchange"};
+}
+
+std::map<std::uint32_t, Decision> read_decisions(const std::string& path) {
+  std::map<std::uint32_t, Decision> decisions;
+  std::size_t line = 0;
+  for (const Json& record : run::read_records(path)) {
+    ++line;
+    try {
+      decisions[record.at("epoch").get<std::uint32_t>()] = decision_of(record);
+    } catch (const DataError& error) {
+      throw DataError(fmt::format("{}:{}: {}", path, line, error.what()));
+    }
+  }
+  return decisions;
+}
+
+struct Sizes {
+  std::optional<double> examples;
+  std::optional<double> payload_bytes;
+  std::optional<double> largest_part;
+};
+
+Sizes read_sizes(const std::string& path, const DataSizes& given) {
+  Sizes sizes;
+  sizes.payload_bytes = given.payload_bytes;
+  if (given.examples) sizes.examples = static_cast<double>(*given.examples);
+  if (!fs::exists(path)) return sizes;
+  const InputFile file(path);
+  const Json summary = Json::parse(file.text(), nullptr, /*exceptions=*/false);
+  if (!summary.is_object()) throw DataError(fmt::format("{}: not a JSON object", path));
+  try {
+    sizes.examples = number_of(summary, "examples");
+    if (summary.contains("largest_part")) sizes.largest_part = number_of(summary, "largest_part");
+    if (summary.contains("payload_bytes_total") && *sizes.examples > 0) {
+      sizes.payload_bytes = number_of(summary, "payload_bytes_total") / *sizes.examples;
+    }
+  } catch (const DataError& error) {
+    throw DataError(fmt::format("{}: {}", path, error.what()));
+  }
+  return sizes;
+}
+
+/// One row: where it stands in a prediction, and how it is measured.
+struct Quantity {
+  std::string_view name;
+  double IoCost::*predicted;
+  std::uint64_t store::StorageCost::*measured;
+};
+constexpr Quantity kMoves[] = {
+    {"examples_moved", &IoCost::examples_moved, &store::StorageCost::examples_sent},
+    {"flows", &IoCost::flows, &store::StorageCost::flows_sent},
+};
+constexpr Quantity kPartitionedBytes[] = {
+    {"network_bytes", &IoCost::network_bytes, &store::StorageCost::bytes_sent},
+};
+constexpr Quantity kPartitionedSource[] = {
+    {"source_bytes", &IoCost::partitioned_source_bytes, &store::StorageCost::bytes_source},
+};
+constexpr Quantity kDirectoryBytes[] = {
+    {"local_read_bytes", &IoCost::local_read_bytes, &store::StorageCost::bytes_local},
+    {"local_written_bytes", &IoCost::local_written_bytes, &store::StorageCost::bytes_written},
+};
+constexpr Quantity kReplicatedBytes[] = {
+    {"source_bytes", &IoCost::replicated_source_bytes, &store::StorageCost::bytes_source},
+};
+
+double deviation_of(double predicted, double measured) {
+  if (predicted == measured) return 0;
+  if (predicted == 0) return std::numeric_limits<double>::infinity();
+  return measured / predicted - 1;
+}
+
+/// One epoch that both files know.
+struct ComparedEpoch {
+  std::uint32_t epoch = 0;
+  IoCost predicted;
+  store::StorageCost measured;
+};
+
+template <std::size_t N>
+void compare(const std::vector<ComparedEpoch>& epochs, const Quantity (&quantities)[N],
+             std::vector<IoComparison>& comparisons) {
+  for (const Quantity& quantity : quantities) {
+    IoComparison row{.quantity = quantity.name, .is_bytes = quantity.name.ends_with("bytes")};
+    for (const ComparedEpoch& epoch : epochs) {
+      const double predicted = epoch.predicted.*quantity.predicted;
+      const auto measured = static_cast<double>(epoch.measured.*quantity.measured);
+      const double deviation = deviation_of(predicted, measured);
+      if (std::abs(deviation) > std::abs(row.worst_deviation)) {
+        row.worst_deviation = deviation;
+        row.worst_epoch = epoch.epoch;
+      }
+      row.predicted += predicted;
+      row.measured += measured;
+    }
+    comparisons.push_back(row);
+  }
+}
+
+class RunReader {
+ public:
+  RunReader(std::string folder, const DataSizes& given) : folder_(std::move(folder)) {
+    if (!fs::exists(folder_ + "/config.yaml")) {
+      throw DataError(fmt::format("{}: is no run directory: it has no config.yaml", folder_));
+    }
+    config_ = config::load_config(folder_ + "/config.yaml", {}, {});
+    sizes_ = read_sizes(folder_ + "/summary.json", given);
+  }
+
+  RunIo compare_all() {
+    RunIo run{.folder = folder_, .store = is_partitioned() ? "partitioned" : "replicated"};
+    if (!run::read_status(folder_)) run.notes.emplace_back("is still running, or was killed");
+    const std::string ledger = folder_ + "/ledger.jsonl";
+    if (!fs::exists(ledger)) {
+      run.notes.emplace_back("has no ledger.jsonl: nothing was measured");
+      return run;
+    }
+    const auto decisions = read_decisions(folder_ + "/metrics.jsonl");
+    match_epochs(decisions, run::read_ledger(ledger), run);
+    is_partitioned() ? compare_partitioned(run) : compare_replicated(run);
+    return run;
+  }
+
+ private:
+  bool is_partitioned() const {
+    return config_.store.kind == config::StoreConfig::Kind::kPartitioned;
+  }
+  bool knows_sizes() const { return sizes_.examples && sizes_.payload_bytes; }
+
+  void match_epochs(const std::map<std::uint32_t, Decision>& decisions,
+                    const std::vector<run::LedgerEpoch>& ledger, RunIo& run) {
+    std::uint64_t skipped = 0;
+    for (const run::LedgerEpoch& measured : ledger) {
+      const auto decision = decisions.find(measured.epoch);
+      if (decision == decisions.end()) continue;
+      add_epoch(measured, decision->second);
+      skipped += measured.skipped;
+    }
+    run.epochs = static_cast<std::uint32_t>(epochs_.size());
+    const std::size_t known = std::max(decisions.size(), ledger.size());
+    if (epochs_.size() < known) {
+      run.notes.push_back(fmt::format("{} of {} epochs are in both metrics.jsonl and ledger.jsonl",
+                                      epochs_.size(), known));
+    }
+    if (skipped > 0) run.notes.push_back(fmt::format("{} unreadable examples skipped", skipped));
+    if (!knows_sizes()) {
+      run.notes.emplace_back(
+          "summary.json does not say how many bytes there are: give --examples and --payload to "
+          "predict bytes");
+    }
+  }
+
+  void add_epoch(const run::LedgerEpoch& ledger, const Decision& decision) {
+    ComparedEpoch epoch{.epoch = ledger.epoch,
+                        .predicted = predict(ledger.epoch, decision),
+                        .measured = run::total_over_workers(ledger)};
+    epoch.predicted.replicated_source_bytes -=
+        static_cast<double>(epoch.measured.cache_hits) * sizes_.payload_bytes.value_or(0);
+    epochs_.push_back(epoch);
+    if (ledger.epoch == 0 || decision.moved == 0) return;
+    const double share = decision.is_exchange ? config_.exchange.fraction : 1.0;
+    largest_share_ = std::max(largest_share_, share);
+  }
+
+  IoCost predict(std::uint32_t epoch, const Decision& decision) const {
+    const bool pass =
+        decision.is_exchange && config_.exchange.strategy != config::kNoExchange &&
+        find_entry(placement::kExchanges, "exchange", config_.exchange.strategy).source ==
+            placement::ImportanceSource::kInferenceLoss;
+    return epoch_cost({.is_first = epoch == 0,
+                       .moved = decision.moved,
+                       .flows = decision.flows,
+                       .importance_pass = pass,
+                       .examples = sizes_.examples.value_or(0),
+                       .payload_bytes = sizes_.payload_bytes.value_or(0)});
+  }
+
+  /// Whether a cost came up in any epoch.
+  bool measured(std::uint64_t store::StorageCost::*cost) const {
+    return std::any_of(epochs_.begin(), epochs_.end(),
+                       [&](const ComparedEpoch& epoch) { return epoch.measured.*cost > 0; });
+  }
+
+  void compare_partitioned(RunIo& run) const {
+    const bool in_directories =
+        measured(&store::StorageCost::bytes_local) || measured(&store::StorageCost::bytes_written);
+    run.store = in_directories ? "partitioned in directories" : "partitioned in memory";
+    compare(epochs_, kMoves, run.comparisons);
+    if (knows_sizes()) compare(epochs_, kPartitionedBytes, run.comparisons);
+    if (!measured(&store::StorageCost::bytes_source)) {
+      run.notes.emplace_back("nothing was read from files of the data set: it was in memory");
+    } else if (knows_sizes()) {
+      compare(epochs_, kPartitionedSource, run.comparisons);
+    }
+    if (knows_sizes() && in_directories) compare(epochs_, kDirectoryBytes, run.comparisons);
+    for (const ComparedEpoch& epoch : epochs_) {
+      run.peak_stored = std::max(run.peak_stored, epoch.measured.peak_stored);
+    }
+    if (!sizes_.examples) return;
+    const double even = std::ceil(*sizes_.examples / config_.workers.count);
+    const double part = sizes_.largest_part.value_or(even);
+    run.peak_bound = static_cast<std::uint64_t>(std::ceil((1 + largest_share_) * part - 1e-9));
+  }
+
+  void compare_replicated(RunIo& run) const {
+    if (!measured(&store::StorageCost::bytes_source) &&
+        !measured(&store::StorageCost::cache_hits)) {
+      run.notes.emplace_back("replicated in memory: no bytes are read or sent for examples");
+      return;
+    }
+    if (knows_sizes()) compare(epochs_, kReplicatedBytes, run.comparisons);
+  }
+
+  std::string folder_;
+  config::RunConfig config_;
+  Sizes sizes_;
+  std::vector<ComparedEpoch> epochs_;
+  double largest_share_ = 0;
+};
+
+}  // namespace
+
+double IoComparison::deviation() const {
+  return deviation_of(predicted, measured);
+}
+
+RunIo compare_run_io(const std::string& folder, const DataSizes& sizes) {
+  return RunReader(folder, sizes).compare_all();
+}
+
+}  // namespace impart::cost

@@ -1,0 +1,111 @@
+#include "impart/data/images/photo_decoder.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include <fmt/format.h>
+
+#include "impart/core/error.h"
+#include "impart/data/images/photo_crop.h"
+#include "impart/data/images/photo_reader.h"
+#include "impart/data/images/resample.h"
+
+namespace impart::data {
+namespace {
+
+/// Which part of a picture is seen, and how: what of it becomes how many pixels along each axis.
+struct PhotoView {
+  AxisSpec columns, rows;
+};
+
+PhotoView random_view(const PhotoReader& photo, const DecodeChoices& choices, std::uint32_t size) {
+  const CropBox box = choose_random_crop(photo.width(), photo.height(), choices);
+  const auto axis = [&](std::uint32_t start, std::uint32_t length, std::uint32_t extent) {
+    return AxisSpec{.start = static_cast<double>(start),
+                    .length = static_cast<double>(length),
+                    .extent = extent,
+                    .resized = size,
+                    .count = size};
+  };
+  return {axis(box.left, box.width, photo.width()), axis(box.top, box.height, photo.height())};
+}
+
+PhotoView centre_view(const PhotoReader& photo, std::uint32_t size) {
+  const std::uint32_t shorter = std::min(photo.width(), photo.height());
+  const auto axis = [&](std::uint32_t extent) {
+    const CentreCrop crop = choose_centre_crop(extent, shorter, size);
+    return AxisSpec{.length = static_cast<double>(extent),
+                    .extent = extent,
+                    .resized = crop.resized,
+                    .first = crop.first,
+                    .count = size};
+  };
+  return {axis(photo.width()), axis(photo.height())};
+}
+
+/// By how much the picture may shrink before resampling if that is to halve it at least once more.
+std::uint32_t spare_factor(const PhotoView& view) {
+  const double spare =
+      std::min(view.columns.length / view.columns.resized, view.rows.length / view.rows.resized);
+  return static_cast<std::uint32_t>(std::max(1.0, spare / 2));
+}
+
+AxisSpec shrunk(AxisSpec axis, std::uint32_t factor) {
+  axis.start /= factor;
+  axis.length /= factor;
+  axis.extent = (axis.extent + factor - 1) / factor;
+  return axis;
+}
+
+std::unique_ptr<PhotoReader> open_photo(std::span<const std::byte> payload) {
+  if (is_jpeg(payload)) return read_jpeg(payload);
+  if (is_png(payload)) return read_png(payload);
+  throw DataError(fmt::format("its {} bytes are neither a JPEG nor a PNG file", payload.size()));
+}
+
+class PhotoDecoder final : public PayloadDecoder {
+ public:
+  explicit PhotoDecoder(const PhotoSpec& spec) : spec_(spec) {}
+
+  void decode(std::span<const std::byte> payload, const DecodeChoices& choices,
+              std::span<std::uint8_t> pixels) const override {
+    const std::unique_ptr<PhotoReader> photo = open_photo(payload);
+    check_size(*photo);
+    const PhotoView view =
+        choices.random ? random_view(*photo, choices, spec_.size) : centre_view(*photo, spec_.size);
+    const std::uint32_t factor = photo->shrink(spare_factor(view));
+    const AxisWeights columns(shrunk(view.columns, factor)), rows(shrunk(view.rows, factor));
+    photo->start({.left = columns.begin(),
+                  .top = rows.begin(),
+                  .width = columns.end() - columns.begin(),
+                  .height = rows.end() - rows.begin()});
+    Resampler resampler(columns, rows);
+    for (std::uint32_t y = rows.begin(); y < rows.end(); ++y) resampler.add_row(photo->next_row());
+    photo->finish();
+    resampler.finish(pixels);
+  }
+
+ private:
+  void check_size(const PhotoReader& photo) const {
+    const std::uint64_t pixels = std::uint64_t{photo.width()} * photo.height();
+    if (pixels == 0 || pixels > spec_.largest_pixels) {
+      throw DataError(fmt::format("a photo of {}x{} pixels, where {} are the most", photo.width(),
+                                  photo.height(), spec_.largest_pixels));
+    }
+  }
+
+  PhotoSpec spec_;
+};
+
+}  // namespace
+
+std::shared_ptr<const PayloadDecoder> make_photo_decoder(const PhotoSpec& spec) {
+  constexpr std::uint32_t kLargestSize = 4096;
+  if (spec.size == 0 || spec.size > kLargestSize) {
+    throw ConfigError(
+        fmt::format("photos of size {}, which is not in 1..{}", spec.size, kLargestSize));
+  }
+  return std::make_shared<PhotoDecoder>(spec);
+}
+
+}  // namespace impart::data

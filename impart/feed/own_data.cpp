@@ -1,0 +1,127 @@
+#include "impart/feed/own_data.h"
+
+#include <algorithm>
+#include <span>
+#include <string_view>
+#include <utility>
+
+#include <fmt/format.h>
+#include <torch/torch.h>
+
+#include "impart/core/error.h"
+#include "impart/data/payloads/memory_payloads.h"
+
+namespace impart::feed {
+namespace {
+
+/// "own data, training set: ..."
+[[noreturn]] void refuse(std::string_view part, const std::string& reason) {
+  throw DataError(fmt::format("own data, {} set: {}", part, reason));
+}
+
+void check_labels(std::string_view part, std::span<const std::uint32_t> labels,
+                  std::uint64_t examples, std::uint32_t classes) {
+  if (labels.size() != examples) {
+    refuse(part, fmt::format("{} examples, but {} labels", examples, labels.size()));
+  }
+  const auto wrong = std::find_if(labels.begin(), labels.end(),
+                                  [&](std::uint32_t label) { return label >= classes; });
+  if (wrong == labels.end()) return;
+  refuse(part, fmt::format("example {} has label {}, but there are {} classes",
+                           wrong - labels.begin(), *wrong, classes));
+}
+
+void check_truth(const std::vector<float>& truth, std::uint64_t examples) {
+  if (truth.empty() || truth.size() == examples) return;
+  refuse("training", fmt::format("{} examples, but the truth of {}", examples, truth.size()));
+}
+
+void check(std::string_view part, const data::ImageSet& set) {
+  check_labels(part, set.labels, set.count, set.classes);
+  if (set.pixels.size() != set.count * set.image_bytes()) {
+    refuse(part, fmt::format("{} bytes of pixels; {} images of {} x {} x {} have {}",
+                             set.pixels.size(), set.count, set.channels, set.height, set.width,
+                             set.count * set.image_bytes()));
+  }
+  if (set.mean.size() != set.channels || set.std.size() != set.channels) {
+    refuse(part, fmt::format("mean and std have {} and {} numbers for {} channels; see "
+                             "measure_channels",
+                             set.mean.size(), set.std.size(), set.channels));
+  }
+}
+
+void check(std::string_view part, const data::ExampleSet& set) {
+  if (!set.payloads || !set.decoder) refuse(part, "it has no payloads or no decoder");
+  check_labels(part, set.labels, set.payloads->examples(), set.classes);
+}
+
+void check(std::string_view part, const TensorSet& set, std::uint32_t classes) {
+  if (!set.inputs.defined() || !set.targets.defined()) refuse(part, "a tensor is undefined");
+  if (!set.inputs.device().is_cpu() || !set.targets.device().is_cpu()) {
+    refuse(part, "its tensors must be on the CPU; the run copies them to its device");
+  }
+  if (set.inputs.dim() < 1 || set.targets.dim() != 1 || set.inputs.size(0) != set.targets.size(0)) {
+    refuse(part, fmt::format("inputs of shape {} and targets of shape {}; expected [N, ...] and "
+                             "[N]",
+                             c10::str(set.inputs.sizes()), c10::str(set.targets.sizes())));
+  }
+  if (set.targets.scalar_type() != torch::kInt64) {
+    refuse(part,
+           fmt::format("targets are {}; expected int64", c10::toString(set.targets.scalar_type())));
+  }
+  const torch::Tensor wrong =
+      set.targets.lt(0).logical_or(set.targets.ge(std::int64_t{classes})).nonzero();
+  if (wrong.size(0) == 0) return;
+  const auto first = wrong[0][0].item<std::int64_t>();
+  refuse(part, fmt::format("example {} has target {}, but there are {} classes", first,
+                           set.targets[first].item<std::int64_t>(), classes));
+}
+
+bool wants_store(const config::RunConfig& config) {
+  return config.store.kind == config::StoreConfig::Kind::kPartitioned || config.store.files;
+}
+
+LoadedData take(data::ImageData data, const config::RunConfig& config) {
+  check("training", data.train);
+  check("test", data.test);
+  check_truth(data.train.truth, data.train.count);
+  if (!wants_store(config)) return data;
+  return data::ExampleData{
+      .train = data::view_in_memory(std::move(data.train), config.data.name + " (training)"),
+      .test = data::view_in_memory(std::move(data.test), config.data.name + " (test)")};
+}
+
+LoadedData take(data::ExampleData data, const config::RunConfig&) {
+  check("training", data.train);
+  check("test", data.test);
+  check_truth(data.train.truth, data.train.count());
+  return data;
+}
+
+LoadedData take(data::TextData data, const config::RunConfig& config) {
+  if (config.store.files) {
+    throw ConfigError("store.files: text is in memory already; take store.files: false");
+  }
+  return data;
+}
+
+LoadedData take(TensorData data, const config::RunConfig& config) {
+  if (wants_store(config)) {
+    throw ConfigError(
+        "store: tensors of your own are in memory on every process; for "
+        "store.kind: partitioned or store.files give images or an ExampleData");
+  }
+  check("training", data.train, data.classes);
+  check("test", data.test, data.classes);
+  check_truth(data.truth, static_cast<std::uint64_t>(data.train.inputs.size(0)));
+  return data;
+}
+
+}  // namespace
+
+LoadedData take_own_data(OwnData data, const config::RunConfig& config) {
+  return std::visit([&](auto&& sets) { return take(std::move(sets), config); },
+                    std::move(data.sets));
+}
+
+}  // namespace impart::feed

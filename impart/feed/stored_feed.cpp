@@ -1,0 +1,74 @@
+#include "impart/feed/stored_feed.h"
+
+#include <utility>
+#include <vector>
+
+#include <torch/torch.h>
+
+namespace impart::feed {
+namespace {
+
+class StoredFeed final : public Feed {
+ public:
+  explicit StoredFeed(StoredFeedSpec spec) : spec_(std::move(spec)), reader_(reader_spec()) {}
+
+  torch::Device device() const override { return spec_.device; }
+  std::uint64_t examples() const override { return spec_.payloads->examples(); }
+
+  void begin(FeedPlan plan) override {
+    spec_.format->begin(plan);
+    ends_ = std::move(plan.ends);
+    next_ = 0;
+    data::BatchList list{.ends = {ends_.begin(), ends_.end()},
+                         .random_decode = plan.augment && spec_.random_decode,
+                         .seed = spec_.seed,
+                         .epoch = plan.epoch};
+    for (std::size_t row = 0; row < plan.ids.size(); ++row) {
+      list.rows.push_back({plan.ids[row], plan.workers[row]});
+    }
+    reader_.begin(std::move(list));
+  }
+
+  Batch next(store::PhaseSeconds& seconds) override {
+    const bool moving = !spec_.store->advance_moves();
+    data::ReadBatch read = reader_.next([&] { spec_.store->advance_moves(); });
+    (moving ? seconds.exchange : seconds.data_wait) += read.seconds_waited;
+    skipped_.insert(skipped_.end(), read.skipped.begin(), read.skipped.end());
+
+    const std::int64_t first = next_ == 0 ? 0 : ends_[next_ - 1];
+    const std::int64_t rows = ends_[next_++] - first;
+    const auto bytes = static_cast<std::int64_t>(spec_.row_bytes);
+    return spec_.format->make(torch::from_blob(read.decoded.data(), {rows, bytes}, torch::kByte),
+                              first);
+  }
+
+  std::vector<data::SkippedExample> take_skipped() override { return std::exchange(skipped_, {}); }
+
+ private:
+  data::BatchReaderSpec reader_spec() const {
+    return {.decoder = spec_.decoder.get(),
+            .row_bytes = spec_.row_bytes,
+            .threads = spec_.threads,
+            .batches_ahead = spec_.batches_ahead,
+            .read = [store = spec_.store](
+                        ExampleId id, WorkerId worker,
+                        std::vector<std::byte>& payload) { store->read(id, worker, payload); },
+            .ready = [store = spec_.store](ExampleId id, WorkerId) { return store->holds(id); },
+            .describe = [source = spec_.payloads](ExampleId id) { return source->describe(id); },
+            .on_bad_example = spec_.on_bad_example};
+  }
+
+  StoredFeedSpec spec_;
+  std::vector<std::int64_t> ends_;
+  std::size_t next_ = 0;
+  std::vector<data::SkippedExample> skipped_;
+  data::BatchReader reader_;
+};
+
+}  // namespace
+
+std::unique_ptr<Feed> make_stored_feed(StoredFeedSpec spec) {
+  return std::make_unique<StoredFeed>(std::move(spec));
+}
+
+}  // namespace impart::feed

@@ -1,0 +1,48 @@
+#pragma once
+
+#include <cstdint>
+#include <memory>
+
+#include <torch/types.h>
+
+#include "impart/data/payloads/example_set.h"
+#include "impart/feed/feed.h"
+#include "impart/store/store.h"
+
+namespace impart::feed {
+
+/// Turns decoded examples into what a model takes.
+class BatchFormat {
+ public:
+  virtual ~BatchFormat() = default;
+
+  /// What the next batches are made of.
+  virtual void begin(const FeedPlan& plan) = 0;
+  /// The batch of the plan's rows from `first` on. `decoded` is uint8 [rows, bytes of a row], on
+  /// the host and only valid now.
+  virtual Batch make(const torch::Tensor& decoded, std::int64_t first) = 0;
+};
+
+/// Images: changed at random as the augmentation says, scaled and normalised as `set` says.
+std::unique_ptr<BatchFormat> make_image_format(std::shared_ptr<const data::ExampleSet> set,
+                                               EpochAugmentation augmentation,
+                                               torch::Device device);
+
+struct StoredFeedSpec {
+  std::shared_ptr<const data::PayloadSource> payloads;
+  std::shared_ptr<const data::PayloadDecoder> decoder;
+  std::uint64_t row_bytes = 0;  ///< that the decoder fills
+  std::unique_ptr<BatchFormat> format;
+  store::Store* store = nullptr;  ///< of the payloads; must outlive the feed
+  torch::Device device = torch::kCPU;
+  bool random_decode = false;  ///< augmented examples are also decoded with random choices
+  std::uint64_t seed = 0;      ///< of these
+  std::uint32_t threads = 1, batches_ahead = 4;
+  data::OnBadExample on_bad_example = data::OnBadExample::kFail;
+};
+
+/// Batches of examples that are read from a store and decoded on background threads. Examples that
+/// are still on their way to this process are waited for, while the store moves on.
+std::unique_ptr<Feed> make_stored_feed(StoredFeedSpec spec);
+
+}  // namespace impart::feed

@@ -1,0 +1,36 @@
+#pragma once
+
+#include <memory>
+
+#include <torch/types.h>
+
+#include "impart/data/text/token_set.h"
+#include "impart/feed/feed.h"
+#include "impart/feed/stored_feed.h"
+
+namespace impart::feed {
+
+// Batches of token sequences. Of a set without labels, language: inputs are int64 [B, T], targets
+// the tokens that follow, [B, T], kNoTarget behind the end of a short example. Of a set with
+// labels: inputs int64 [B, L], L the longest text of the batch, shorter ones filled up with
+// padding_of(set); targets [B].
+
+/// The token that stands for none: one more than there are in the vocabulary.
+inline std::uint32_t padding_of(const data::TokenSet& set) {
+  return set.vocabulary;
+}
+
+/// All tokens are on the device: no host work per example.
+std::unique_ptr<Feed> make_token_feed(const data::TokenSet& set, torch::Device device);
+
+/// For feeds that read tokens from a store. Rows are as token_row_bytes and make_token_decoder say.
+std::unique_ptr<BatchFormat> make_token_format(const data::TokenSet& set, torch::Device device);
+
+/// Bytes of a decoded example: two for each of the longest one's tokens.
+std::uint64_t token_row_bytes(const data::TokenSet& set);
+
+/// Copies tokens, and zeros behind the end. DataError if a payload is longer than a row or has half
+/// a token.
+std::shared_ptr<const data::PayloadDecoder> make_token_decoder();
+
+}  // namespace impart::feed

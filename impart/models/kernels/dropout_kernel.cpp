@@ -1,0 +1,81 @@
+#include "impart/models/kernels/dropout_kernel.h"
+
+#include <algorithm>
+#include <array>
+
+#include "impart/core/vector_clones.h"
+
+namespace impart::kernels {
+namespace {
+
+constexpr std::uint32_t kMultiplier0 = 0xD2511F53, kMultiplier1 = 0xCD9E8D57;
+constexpr std::uint32_t kWeyl0 = 0x9E3779B9, kWeyl1 = 0xBB67AE85;
+constexpr int kRounds = 10;
+constexpr int kBlocks = 16;  ///< that are computed side by side
+
+using Words = std::array<std::uint32_t, kBlocks>;
+
+/// One round of philox4x32_10 (impart/core/philox.h) on all blocks.
+IMPART_INLINE void mix(Words& c0, Words& c1, Words& c2, Words& c3, std::uint32_t key0,
+                       std::uint32_t key1) {
+  for (int i = 0; i < kBlocks; ++i) {
+    const std::uint64_t product0 = std::uint64_t{kMultiplier0} * c0[i];
+    const std::uint64_t product1 = std::uint64_t{kMultiplier1} * c2[i];
+    c0[i] = static_cast<std::uint32_t>(product1 >> 32) ^ c1[i] ^ key0;
+    c1[i] = static_cast<std::uint32_t>(product1);
+    c2[i] = static_cast<std::uint32_t>(product0 >> 32) ^ c3[i] ^ key1;
+    c3[i] = static_cast<std::uint32_t>(product0);
+  }
+}
+
+IMPART_INLINE void write_halves(const Words& words, const DropoutMaskSpec& spec, float* mask) {
+  for (int i = 0; i < kBlocks; ++i) {
+    mask[i] = (words[i] & 0xFFFF) < spec.dropped ? 0.0f : spec.kept;
+    mask[kBlocks + i] = (words[i] >> 16) < spec.dropped ? 0.0f : spec.kept;
+  }
+}
+
+IMPART_INLINE void draw_group(const DropoutMaskSpec& spec, std::uint64_t group, float* mask) {
+  Words c0, c1, c2, c3;
+  const std::uint64_t first = group * kBlocks;
+  for (int i = 0; i < kBlocks; ++i) {
+    c0[i] = static_cast<std::uint32_t>(first) + static_cast<std::uint32_t>(i);
+    c1[i] = static_cast<std::uint32_t>(first >> 32);
+    c2[i] = spec.layer;
+    c3[i] = spec.worker;
+  }
+  auto [key0, key1] = spec.key;
+  for (int round = 0; round < kRounds; ++round) {
+    mix(c0, c1, c2, c3, key0, key1);
+    key0 += kWeyl0;
+    key1 += kWeyl1;
+  }
+  write_halves(c0, spec, mask);
+  write_halves(c1, spec, mask + 2 * kBlocks);
+  write_halves(c2, spec, mask + 4 * kBlocks);
+  write_halves(c3, spec, mask + 6 * kBlocks);
+}
+
+IMPART_VECTOR_CLONES
+void draw_groups(const DropoutMaskSpec& spec, std::uint64_t first, std::uint64_t count,
+                 float* mask) {
+  for (std::uint64_t i = 0; i < count; ++i) {
+    draw_group(spec, first + i, mask + i * kDropoutGroup);
+  }
+}
+
+}  // namespace
+
+void draw_dropout_mask(const DropoutMaskSpec& spec, std::int64_t first_group,
+                       std::span<float> mask) {
+  const auto first = static_cast<std::uint64_t>(first_group);
+  const std::size_t whole = mask.size() / kDropoutGroup;
+  draw_groups(spec, first, whole, mask.data());
+  const std::span<float> rest = mask.subspan(whole * kDropoutGroup);
+  if (rest.empty()) return;
+  std::array<float, kDropoutGroup> last;
+  draw_groups(spec, first + whole, 1, last.data());
+  std::ranges::copy_n(last.begin(), static_cast<std::ptrdiff_t>(rest.size()), rest.begin());
+}
+
+}  // namespace impart::kernels

@@ -1,0 +1,52 @@
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace impart::placement {
+
+/// When a run repartitions, exchanges and measures. Epochs are counted from 0.
+struct ScheduleSpec {
+  std::uint32_t epochs = 100;
+  std::uint32_t warmup = 0;  ///< epochs at the start, each with a new random partition
+  std::uint32_t interval =
+      1;  ///< epochs between two repartitionings by the heuristic; 0: never again
+  std::uint32_t ignore = 0;  ///< first epochs whose signals do not count
+  bool exchange =
+      false;  ///< exchange before every epoch after the warm-up that does not repartition
+  /// Whether decisions look at the importance. If so, no repartitioning by the heuristic may come
+  /// before an epoch has been observed.
+  bool needs_importance = true;
+};
+
+/// The epochs whose signals a decision is based on: first..last-1.
+struct EpochRange {
+  std::uint32_t first = 0;
+  std::uint32_t last = 0;
+  bool operator==(const EpochRange&) const = default;
+};
+
+/// Something that happens right before an epoch starts.
+struct ScheduleEvent {
+  enum class Kind {
+    kRandom,     ///< a new random partition: the first one, and every epoch of the warm-up
+    kHeuristic,  ///< a new partition by the heuristic, from the importance of `window`
+    kExchange,   ///< the exchange strategy moves a share of the examples
+  };
+  std::uint32_t epoch = 0;
+  Kind kind = Kind::kRandom;
+  EpochRange window = {};  ///< for kHeuristic: the interval that ended, without ignored epochs
+  bool operator==(const ScheduleEvent&) const = default;
+};
+
+/// All events of a run in order. Epoch 0 has a random partition. After the warm-up there are
+/// ⌊(epochs - warmup) / interval⌋ intervals, at least one if any epoch is left; the last absorbs
+/// the epochs that are left over. Without warm-up the first interval trains on the random
+/// partition. ConfigError if the numbers contradict each other.
+std::vector<ScheduleEvent> make_schedule(const ScheduleSpec& spec);
+
+/// "epoch 20  repartition by the heuristic, importance from epochs 5..19"
+std::string describe(const ScheduleEvent& event);
+
+}  // namespace impart::placement

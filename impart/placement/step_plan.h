@@ -1,0 +1,60 @@
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "impart/placement/hosted_workers.h"
+#include "impart/placement/partition.h"
+
+namespace impart::placement {
+
+/// What becomes of parts of unequal size.
+enum class Uneven {
+  kWeight,  ///< the step's gradient is the sum over examples / number of examples
+  kPad,     ///< short parts repeat examples until all parts are equally long
+  kDrop,    ///< long parts leave out their last examples
+};
+
+/// How the orders of all workers in an epoch become steps: step s of a worker is the s-th `batch`
+/// examples of its order. A worker whose order is shorter has fewer rows in the last steps, or
+/// none.
+///
+/// Uneven parts: `weight` leaves them as they are; `pad` repeats examples from the start of a short
+/// order until all are equally long (repeated visits train, but are not observed); `drop` cuts the
+/// long ones.
+class StepPlan {
+ public:
+  StepPlan(const Parts& order, std::uint32_t batch, Uneven uneven);
+
+  std::uint32_t steps() const { return steps_; }
+  std::uint32_t workers() const { return static_cast<std::uint32_t>(lists_.size()); }
+
+  /// What a worker visits in a step; nothing beyond its last one.
+  std::span<const ExampleId> batch_of(WorkerId worker, std::uint32_t step) const;
+  /// How many of these are first visits of the epoch, and so observed; they come first.
+  std::size_t observed_of(WorkerId worker, std::uint32_t step) const;
+  /// Examples of all workers in a step.
+  std::uint64_t examples_in(std::uint32_t step) const;
+
+ private:
+  struct List {
+    std::vector<ExampleId> ids;
+    std::size_t observed = 0;
+  };
+  std::vector<List> lists_;
+  std::size_t batch_;
+  std::uint32_t steps_ = 0;
+};
+
+/// The rows that one process's workers visit in an epoch, step after step and in a step worker
+/// after worker, from first_step to last_step - 1: the order in which their signals are collected.
+struct VisitList {
+  std::vector<ExampleId> ids;
+  std::vector<WorkerId> workers;
+  std::vector<bool> observed;
+};
+VisitList visits_of(const StepPlan& plan, const HostedWorkers& workers, std::uint32_t first_step,
+                    std::uint32_t last_step);
+
+}  // namespace impart::placement

@@ -1,0 +1,149 @@
+#include "impart/results/run_results.h"
+
+#include <cmath>
+#include <filesystem>
+#include <limits>
+
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+#include <yaml-cpp/yaml.h>
+
+#include "impart/core/error.h"
+#include "impart/core/file.h"
+#include "impart/run/metrics_log.h"
+#include "impart/run/run_files.h"
+
+namespace impart::results {
+namespace {
+
+namespace fs = std::filesystem;
+using Json = nlohmann::ordered_json;
+
+constexpr const char* kRunFiles[] = {"config.yaml", "summary.json", "metrics.jsonl", "env.json",
+                                     "DONE",        "FAILED",       "PREEMPTED"};
+
+std::string first_line(const std::string& path) {
+  const InputFile file(path);
+  const std::string_view text = file.text();
+  return std::string(text.substr(0, text.find('\n')).substr(0, 300));
+}
+
+std::string epochs_so_far(const std::string& folder) {
+  if (!fs::exists(folder + "/metrics.jsonl")) return "before its first epoch";
+  const std::size_t epochs = run::read_records(folder + "/metrics.jsonl").size();
+  return fmt::format("after {} epoch{}", epochs, epochs == 1 ? "" : "s");
+}
+
+void require_done(const std::string& folder) {
+  if (!fs::is_directory(folder)) throw DataError("there is no such folder");
+  if (fs::is_empty(folder)) throw DataError("empty");
+  if (!looks_like_run(folder)) throw DataError("not a run directory: nothing in it is of a run");
+  const auto status = run::read_status(folder);
+  if (!status) {
+    throw DataError(fmt::format("not finished: running, or killed, {}", epochs_so_far(folder)));
+  }
+  if (*status == run::RunStatus::kPreempted) {
+    throw DataError(fmt::format("not finished: preempted {}", epochs_so_far(folder)));
+  }
+  if (*status == run::RunStatus::kFailed) {
+    throw DataError(fmt::format("failed: {}", first_line(folder + "/FAILED")));
+  }
+}
+
+Json read_summary(const std::string& folder) {
+  const InputFile file(folder + "/summary.json");
+  Json json = Json::parse(file.text(), nullptr, /*exceptions=*/false);
+  if (!json.is_object()) throw DataError("summary.json is not a JSON object");
+  return json;
+}
+
+double number_in(const Json& record, const char* name) {
+  const auto found = record.find(name);
+  if (found == record.end() || !found->is_number()) return std::nan("");
+  return found->get<double>();
+}
+
+/// The name of what changed the partition before an epoch, "" if nothing did.
+std::string placement_event(const Json& record) {
+  const auto placement = record.find("placement");
+  if (placement == record.end() || !placement->is_object()) return "";
+  const auto event = placement->find("event");
+  return event == placement->end() || !event->is_string() ? "" : event->get<std::string>();
+}
+
+std::vector<EpochResult> read_epochs(const std::string& folder) {
+  std::vector<EpochResult> epochs;
+  double seconds = 0;
+  for (const Json& record : run::read_records(folder + "/metrics.jsonl")) {
+    seconds += number_in(record, "seconds");
+    const std::string event = placement_event(record);
+    epochs.push_back({.epoch = number_in(record, "epoch"),
+                      .step = number_in(record, "step"),
+                      .seconds = seconds,
+                      .test_loss = number_in(record, "test_loss"),
+                      .test_accuracy = number_in(record, "test_accuracy"),
+                      .test_perplexity = number_in(record, "test_perplexity"),
+                      .test_bits_per_byte = number_in(record, "test_bits_per_byte"),
+                      .repartitioned = !event.empty() && event != "random"});
+  }
+  return epochs;
+}
+
+void flatten(const YAML::Node& node, const std::string& path, Settings& settings) {
+  if (node.IsMap()) {
+    for (const auto& entry : node) {
+      const auto key = entry.first.as<std::string>();
+      flatten(entry.second, path.empty() ? key : path + "." + key, settings);
+    }
+    return;
+  }
+  if (node.IsScalar() || node.IsNull()) {
+    settings.emplace_back(path, node.IsNull() ? "" : node.Scalar());
+    return;
+  }
+  std::string items;
+  for (const auto& item : node) items += (items.empty() ? "" : ", ") + YAML::Dump(item);
+  settings.emplace_back(path, "[" + items + "]");
+}
+
+}  // namespace
+
+bool looks_like_run(const std::string& folder) {
+  for (const char* name : kRunFiles) {
+    if (fs::exists(folder + "/" + name)) return true;
+  }
+  return false;
+}
+
+RunResult read_run(const std::string& folder, const std::string& wanted_hash) {
+  require_done(folder);
+  RunResult run{.folder = folder};
+  const Json summary = read_summary(folder);
+  for (const auto& [name, value] : summary.items()) {
+    if (value.is_number()) run.summary[name] = value.get<double>();
+    if (name == "config_hash" && value.is_string()) run.config_hash = value.get<std::string>();
+    if (name == "seed" && value.is_number_unsigned()) run.seed = value.get<std::uint64_t>();
+  }
+  if (!wanted_hash.empty() && run.config_hash != wanted_hash) {
+    throw DataError(fmt::format("its configuration is {}, but the study's is {}",
+                                run.config_hash.empty() ? "unknown" : run.config_hash,
+                                wanted_hash));
+  }
+  run.epochs = read_epochs(folder);
+  if (fs::exists(folder + "/config.yaml")) {
+    run.config = InputFile(folder + "/config.yaml").text();
+  }
+  return run;
+}
+
+Settings flatten_config(const std::string& text) {
+  Settings settings;
+  try {
+    flatten(YAML::Load(text), "", settings);
+  } catch (const YAML::Exception& error) {
+    throw DataError(fmt::format("config.yaml is not valid YAML: {}", error.what()));
+  }
+  return settings;
+}
+
+}  // namespace impart::results

@@ -1,0 +1,39 @@
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include <nlohmann/json_fwd.hpp>
+
+#include "impart/store/ledger.h"
+
+namespace impart::run {
+
+/// What one process sent for gradients, signals and examples together, and where its time went.
+struct ProcessCost {
+  std::uint64_t bytes_sent = 0;
+  std::uint64_t messages_sent = 0;
+  store::PhaseSeconds seconds = {};
+};
+
+/// What one epoch of a run cost: one line of ledger.jsonl.
+struct LedgerEpoch {
+  std::uint32_t epoch = 0;
+  std::vector<store::StorageCost> workers = {};  ///< by worker
+  std::vector<ProcessCost> processes = {};       ///< by rank
+  std::uint64_t skipped = 0;                     ///< examples left out because they were unreadable
+};
+
+/// The line: {"epoch", "workers": [{"worker", …}], "processes": [{"rank", …, "seconds": {…}}],
+/// "skipped"}, members under the names of impart/store/ledger.h. Append it to a MetricsLog.
+nlohmann::ordered_json ledger_record(const LedgerEpoch& epoch);
+
+/// All whole lines of a ledger, which may still grow. DataError (path:line) if a line lacks a
+/// member, has one of another type, or names workers or ranks other than 0, 1, 2, … in order.
+std::vector<LedgerEpoch> read_ledger(const std::string& path);
+
+/// The sum over workers; of `peak_stored` the largest.
+store::StorageCost total_over_workers(const LedgerEpoch& epoch);
+
+}  // namespace impart::run

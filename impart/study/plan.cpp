@@ -1,0 +1,174 @@
+#include "impart/study/plan.h"
+
+#include <algorithm>
+
+#include <fmt/format.h>
+
+#include "impart/config/config_text.h"
+#include "impart/core/error.h"
+#include "impart/study/halving.h"
+
+namespace impart::study {
+namespace {
+
+const PlannedArm& arm_of(const StudyPlan& plan, const std::string& name) {
+  const auto found = std::find_if(plan.arms.begin(), plan.arms.end(),
+                                  [&](const PlannedArm& arm) { return arm.name == name; });
+  if (found == plan.arms.end()) throw Error(fmt::format("the study has no arm '{}'", name));
+  return *found;
+}
+
+StudyRun make_run(const StudyPlan& plan, const PlannedArm& arm, std::uint64_t seed,
+                  RunPurpose purpose, std::uint32_t epochs) {
+  const bool is_search = purpose == RunPurpose::kSearch;
+  const std::string rung = is_search ? fmt::format("search-{}/", epochs) : "";
+  StudyRun run{.arm = arm.name,
+               .seed = seed,
+               .folder = fmt::format("runs/{}/{}{}", arm.slug, rung, seed),
+               .config_hash = "",
+               .purpose = purpose,
+               .epochs = epochs};
+  run.config_hash = config::config_hash(config_of(plan, run));
+  return run;
+}
+
+void add_grid(const StudyPlan& plan, StudyRecord& record) {
+  for (const std::uint64_t seed : record.seeds) {
+    for (const PlannedArm& arm : plan.arms) {
+      record.runs.push_back(make_run(plan, arm, seed, RunPurpose::kGrid, arm.config.epochs));
+    }
+  }
+}
+
+/// Adds the runs of a rung; the candidates' means once all of them are settled, empty before.
+std::vector<CandidateScore> add_rung(const StudyPlan& plan, const SearchRung& rung,
+                                     const ResultOf& result_of, StudyRecord& record) {
+  std::vector<double> sums(rung.arms.size(), 0.0);
+  std::vector<std::size_t> counts(rung.arms.size(), 0);
+  bool settled = true;
+  for (const std::uint64_t seed : record.seeds) {
+    for (std::size_t i = 0; i < rung.arms.size(); ++i) {
+      const PlannedArm& arm = arm_of(plan, rung.arms[i]);
+      record.runs.push_back(make_run(plan, arm, seed, RunPurpose::kSearch, rung.epochs));
+      const RunResult result = result_of(record.runs.back());
+      settled = settled && result.is_settled;
+      if (!result.value) continue;
+      sums[i] += *result.value;
+      ++counts[i];
+    }
+  }
+  std::vector<CandidateScore> scores;
+  for (std::size_t i = 0; settled && i < rung.arms.size(); ++i) {
+    // A mean over fewer seeds is not comparable: a candidate that failed once is out.
+    const bool whole = counts[i] == record.seeds.size();
+    scores.push_back(
+        {.arm = rung.arms[i],
+         .mean = whole ? std::optional(sums[i] / static_cast<double>(counts[i])) : std::nullopt});
+  }
+  return scores;
+}
+
+/// Adds rungs until one candidate is left, or one of them is not finished.
+void add_search(const StudyPlan& plan, const ResultOf& result_of, StudyRecord& record) {
+  StudySearch& search = record.search.emplace(StudySearch{
+      .eta = plan.search.eta, .min_epochs = plan.search.min_epochs, .rungs = {}, .winner = {}});
+  std::vector<std::string> candidates;
+  for (const PlannedArm& arm : plan.arms) {
+    if (arm.name != record.baseline) candidates.push_back(arm.name);
+  }
+  const bool more_is_better = find_entry(kStudyMetrics, "metric", record.metric).more_is_better;
+  const std::uint32_t full = arm_of(plan, candidates.front()).config.epochs;
+  for (const std::uint32_t epochs : rung_epochs(plan.search, full)) {
+    if (candidates.size() < 2) break;
+    SearchRung& rung =
+        search.rungs.emplace_back(SearchRung{.epochs = epochs, .arms = candidates, .kept = {}});
+    const auto scores = add_rung(plan, rung, result_of, record);
+    if (scores.empty()) return;
+    const std::size_t share = (candidates.size() + search.eta - 1) / search.eta;
+    rung.kept = keep_best(scores, epochs == full ? 1 : share, more_is_better);
+    candidates = rung.kept;
+  }
+  if (!candidates.empty()) search.winner = candidates.front();
+}
+
+void add_confirmation(const StudyPlan& plan, StudyRecord& record) {
+  if (!record.search->winner) return;
+  for (const std::uint64_t seed : record.confirmation_seeds) {
+    for (const PlannedArm& arm : plan.arms) {
+      if (arm.name != record.baseline && arm.name != *record.search->winner) continue;
+      record.runs.push_back(make_run(plan, arm, seed, RunPurpose::kConfirm, arm.config.epochs));
+    }
+  }
+}
+
+void check_search(const StudyPlan& plan) {
+  const PlannedArm* first = nullptr;
+  for (const PlannedArm& arm : plan.arms) {
+    if (arm.name == plan.record.baseline) continue;
+    if (first == nullptr) first = &arm;
+    if (arm.config.epochs != first->config.epochs) {
+      throw ConfigError(fmt::format(
+          "search: halving compares runs of equal length, but epochs is {} in arm '{}' and {} in "
+          "'{}'",
+          first->config.epochs, first->name, arm.config.epochs, arm.name));
+    }
+  }
+  if (first == nullptr) throw ConfigError("search: halving needs arms besides the baseline");
+}
+
+}  // namespace
+
+StudyPlan make_plan(const StudySpec& spec, const config::Schema& schema) {
+  ArmPlan planned = plan_arms(spec, schema);
+  StudyPlan plan{.directory = spec.output,
+                 .record = {.name = spec.name,
+                            .baseline = {},
+                            .metric = spec.metric.empty() ? "best_accuracy" : spec.metric,
+                            .target = spec.target,
+                            .seeds = spec.seeds,
+                            .confirmation_seeds = spec.confirmation_seeds,
+                            .arms = {},
+                            .runs = {},
+                            .search = {}},
+                 .arms = std::move(planned.arms),
+                 .search = spec.search,
+                 .skipped = std::move(planned.skipped),
+                 .jobs = spec.jobs};
+  for (const NamedArm& arm : spec.arms) {
+    if (arm.is_baseline) plan.record.baseline = arm.name;
+  }
+  std::vector<config::RunConfig> configs;
+  for (const PlannedArm& arm : plan.arms) configs.push_back(arm.config);
+  const auto keys = differing_keys(configs, schema);
+  for (const PlannedArm& arm : plan.arms) {
+    StudyArm& recorded = plan.record.arms.emplace_back(StudyArm{.name = arm.name, .settings = {}});
+    for (const config::ConfigKey* key : keys) {
+      recorded.settings.emplace_back(key->path(), setting_text(*key, arm.config));
+    }
+  }
+  if (plan.search.kind == SearchSpec::Kind::kHalving) check_search(plan);
+  return plan;
+}
+
+config::RunConfig config_of(const StudyPlan& plan, const StudyRun& run) {
+  const PlannedArm& arm = arm_of(plan, run.arm);
+  config::RunConfig config = arm.config;
+  config.name = fmt::format("{}-{}", plan.record.name, arm.slug);
+  config.seed = run.seed;
+  config.epochs = run.epochs;
+  config.output = fmt::format("{}/{}", plan.directory, run.folder);
+  return config;
+}
+
+StudyRecord unfold(const StudyPlan& plan, const ResultOf& result_of) {
+  StudyRecord record = plan.record;
+  if (plan.search.kind == SearchSpec::Kind::kGrid) {
+    add_grid(plan, record);
+  } else {
+    add_search(plan, result_of, record);
+    add_confirmation(plan, record);
+  }
+  return record;
+}
+
+}  // namespace impart::study

@@ -1,0 +1,335 @@
+#include "impart/study/runner.h"
+
+#include <algorithm>
+#include <chrono>
+#include <csignal>
+#include <cstring>
+#include <deque>
+#include <exception>
+#include <filesystem>
+#include <thread>
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include "impart/config/config_text.h"
+#include "impart/core/error.h"
+#include "impart/core/file.h"
+#include "impart/run/run_files.h"
+#include "impart/study/child.h"
+#include "impart/study/lock.h"
+
+namespace impart::study {
+namespace {
+
+namespace fs = std::filesystem;
+using Clock = std::chrono::steady_clock;
+using namespace std::chrono_literals;
+
+constexpr int kPreempted = 85;
+constexpr int kCannotWrite = 74;
+constexpr double kPatience = 60;  ///< seconds for the children of a killed study to end
+constexpr auto kLook = 10ms;
+constexpr auto kTell = 200ms;
+constexpr std::size_t kMostListed = 5;
+
+void make_folder(const std::string& path) {
+  std::error_code error;
+  fs::create_directories(path, error);
+  if (error) throw IoError(fmt::format("{}: cannot create: {}", path, error.message()));
+}
+
+void write_text(const std::string& path, std::string_view text) {
+  OutputFile file(path);
+  file.write(text);
+  file.commit();
+}
+
+/// Where runs that no longer fit go: old/1, old/2, …, the first that is not there yet.
+std::string next_old_folder(const std::string& directory) {
+  for (int number = 1;; ++number) {
+    std::string path = fmt::format("{}/old/{}", directory, number);
+    if (!fs::exists(path)) return path;
+  }
+}
+
+std::string describe(const ChildEnd& end, const std::string& folder) {
+  const std::string line = last_line(folder + "/log.txt");
+  const std::string how =
+      end.signal != 0 ? fmt::format("killed by signal {} ({})", end.signal, ::strsignal(end.signal))
+      : end.code == 0 ? std::string("ended without a result")
+                      : fmt::format("exit code {}", end.code);
+  return line.empty() || end.signal != 0 ? how : fmt::format("{}: {}", how, line);
+}
+
+struct RunningChild {
+  std::size_t run;  ///< index into record.runs
+  ChildProcess process;
+};
+
+class StudyRunner {
+ public:
+  StudyRunner(const StudyPlan& plan, const RunnerSpec& spec, const StudyObserver& observer)
+      : plan_(plan),
+        spec_(spec),
+        observer_(observer),
+        threads_(std::max(1u, std::thread::hardware_concurrency() / std::max(1u, spec.jobs))) {}
+
+  StudyOutcome run();
+
+ private:
+  void learn_runs();
+  void move_misfits_aside();
+  void fill_queue();
+  void run_queue();
+  void start_next();
+  void start(std::size_t run);
+  void collect();
+  void settle(std::size_t run, const ChildEnd& end);
+  void mark_failed(std::size_t run, const std::string& reason);
+  void obey_stop_requests();
+  void stop_children();
+  void tell();
+
+  std::string folder_of(std::size_t run) const {
+    return fmt::format("{}/{}", plan_.directory, record_.runs[run].folder);
+  }
+  StudyProgress progress() const {
+    return {
+        .record = record_, .reports = reports_, .jobs = spec_.jobs, .is_stopping = stop_level_ > 0};
+  }
+  void note(const std::string& text) const {
+    if (observer_.note) observer_.note(text);
+  }
+
+  const StudyPlan& plan_;
+  const RunnerSpec& spec_;
+  const StudyObserver& observer_;
+  const std::uint32_t threads_;
+  StudyRecord record_;
+  std::vector<RunReport> reports_;  ///< of record_.runs
+  std::vector<bool> tried_;         ///< of record_.runs: started by this process
+  std::deque<std::size_t> queue_;
+  std::vector<RunningChild> children_;
+  int stop_level_ = 0;
+  std::string disk_problem_;  ///< why no further run is started
+  Clock::time_point told_ = {};
+};
+
+/// Reads what there is, and finds out which runs follow from it. What this process has seen of the
+/// runs stays: their number only grows, in the same order.
+void StudyRunner::learn_runs() {
+  const auto inspect = [this](const StudyRun& run) {
+    return inspect_run(plan_.directory, run, plan_.record.metric);
+  };
+  record_ = unfold(plan_, [&](const StudyRun& run) -> RunResult {
+    const RunReport report = inspect(run);
+    const auto known = std::find(record_.runs.begin(), record_.runs.end(), run);
+    const auto index = static_cast<std::size_t>(known - record_.runs.begin());
+    const bool tried = index < tried_.size() && tried_[index];
+    const bool failed = report.state == RunState::kFailed && (tried || !spec_.retry);
+    const bool fits = report.misfit.empty();
+    return {.is_settled = fits && (failed || report.state == RunState::kDone),
+            .value = fits ? report.value : std::nullopt};
+  });
+  for (std::size_t i = reports_.size(); i < record_.runs.size(); ++i) {
+    reports_.push_back(inspect(record_.runs[i]));
+  }
+  tried_.resize(record_.runs.size(), false);
+  move_misfits_aside();
+  write_study(plan_.directory, record_);
+}
+
+void StudyRunner::move_misfits_aside() {
+  std::vector<std::size_t> misfits;
+  for (std::size_t i = 0; i < reports_.size(); ++i) {
+    if (!reports_[i].misfit.empty()) misfits.push_back(i);
+  }
+  if (misfits.empty()) return;
+  if (!spec_.fresh) {
+    std::vector<std::string> lines;
+    for (std::size_t i = 0; i < std::min(misfits.size(), kMostListed); ++i) {
+      lines.push_back(fmt::format("{} {}", folder_of(misfits[i]), reports_[misfits[i]].misfit));
+    }
+    throw ConfigError(fmt::format(
+        "{} runs in {} are not of this study as it is now; --fresh moves them aside and runs them "
+        "again, another name or output leaves them as they are:\n  {}",
+        misfits.size(), plan_.directory, fmt::join(lines, "\n  ")));
+  }
+  const std::string aside = next_old_folder(plan_.directory);
+  for (const std::size_t run : misfits) {
+    const fs::path target = fs::path(aside) / record_.runs[run].folder;
+    make_folder(target.parent_path().string());
+    std::error_code error;
+    fs::rename(folder_of(run), target, error);
+    if (error) throw IoError(fmt::format("{}: cannot move: {}", folder_of(run), error.message()));
+    reports_[run] = {};
+  }
+  note(fmt::format("moved {} runs of another configuration to {}", misfits.size(), aside));
+}
+
+void StudyRunner::fill_queue() {
+  for (std::size_t i = 0; i < reports_.size(); ++i) {
+    const RunState state = reports_[i].state;
+    const bool failed = state == RunState::kFailed && !spec_.retry;
+    if (state != RunState::kDone && !failed && !tried_[i]) queue_.push_back(i);
+  }
+}
+
+void StudyRunner::start(std::size_t run) {
+  const std::string folder = folder_of(run);
+  make_folder(folder);
+  if (!fs::exists(folder + "/config.yaml")) {
+    write_text(folder + "/config.yaml", config::to_yaml(config_of(plan_, record_.runs[run])));
+  }
+  run::clear_status(folder);
+  const std::uint32_t wanted = config_of(plan_, record_.runs[run]).threads;
+  const std::uint32_t threads = wanted > 0 ? wanted : threads_;
+  // The libraries below the engine have thread pools of their own.
+  children_.push_back(
+      {run, ChildProcess({.command = {spec_.program, "train", "--resume", folder,
+                                      fmt::format("threads={}", threads)},
+                          .log = folder + "/log.txt",
+                          .environment = {fmt::format("OMP_NUM_THREADS={}", threads),
+                                          fmt::format("OPENBLAS_NUM_THREADS={}", threads)}})});
+  tried_[run] = true;
+  reports_[run].state = RunState::kRunning;
+  reports_[run].reason.clear();
+}
+
+void StudyRunner::start_next() {
+  while (!queue_.empty() && children_.size() < spec_.jobs) {
+    const std::size_t run = queue_.front();
+    queue_.pop_front();
+    start(run);
+  }
+}
+
+void StudyRunner::mark_failed(std::size_t run, const std::string& reason) {
+  reports_[run].state = RunState::kFailed;
+  reports_[run].reason = reason;
+  try {
+    run::mark_status(folder_of(run), run::RunStatus::kFailed, reason);
+  } catch (const IoError& error) {
+    disk_problem_ = error.what();  // it will be started again, which is right if the disk was full
+  }
+}
+
+void StudyRunner::settle(std::size_t run, const ChildEnd& end) {
+  const std::string metric = record_.metric;
+  reports_[run] = inspect_run(plan_.directory, record_.runs[run], metric);
+  RunReport& report = reports_[run];
+  const bool was_asked = stop_level_ > 0 && end.signal != 0;
+  const bool stopped = was_asked || (end.signal == 0 && end.code == kPreempted);
+  if (!report.misfit.empty()) {
+    mark_failed(run, report.misfit);
+  } else if (report.state != RunState::kDone && report.state != RunState::kFailed && !stopped) {
+    mark_failed(run, describe(end, folder_of(run)));
+  }
+  if (end.signal == 0 && end.code == kCannotWrite && disk_problem_.empty()) {
+    disk_problem_ = fmt::format("{}: {}", folder_of(run), report.reason);
+  }
+  if (observer_.ended) observer_.ended(progress(), run);
+}
+
+void StudyRunner::collect() {
+  for (std::size_t i = 0; i < children_.size();) {
+    const auto end = children_[i].process.poll();
+    if (!end) {
+      ++i;
+      continue;
+    }
+    const std::size_t run = children_[i].run;
+    std::vector<RunningChild> others;
+    for (RunningChild& child : children_) {
+      if (child.run != run) others.push_back(std::move(child));
+    }
+    children_.swap(others);
+    settle(run, *end);
+  }
+}
+
+void StudyRunner::obey_stop_requests() {
+  const int level = spec_.stop_requests ? spec_.stop_requests() : 0;
+  if (level <= stop_level_) return;
+  if (stop_level_ == 0) queue_.clear();
+  stop_level_ = level;
+  for (RunningChild& child : children_) child.process.signal(level > 1 ? SIGKILL : SIGTERM);
+}
+
+/// Lets the runs under way checkpoint, because the study cannot go on.
+void StudyRunner::stop_children() {
+  queue_.clear();
+  stop_level_ = std::max(stop_level_, 1);
+  for (RunningChild& child : children_) child.process.signal(SIGTERM);
+  while (!children_.empty()) {
+    obey_stop_requests();
+    collect();
+    std::this_thread::sleep_for(kLook);
+  }
+}
+
+void StudyRunner::tell() {
+  if (!observer_.progress || Clock::now() - told_ < kTell) return;
+  told_ = Clock::now();
+  for (const RunningChild& child : children_) {
+    reports_[child.run].epochs_done = epochs_done(folder_of(child.run));
+  }
+  observer_.progress(progress());
+}
+
+void StudyRunner::run_queue() {
+  while (!queue_.empty() || !children_.empty()) {
+    obey_stop_requests();
+    if (disk_problem_.empty()) start_next();
+    collect();
+    if (!disk_problem_.empty()) {
+      stop_children();
+      throw IoError(fmt::format("{}; the study stopped here, the same command with --retry goes on",
+                                disk_problem_));
+    }
+    tell();
+    if (!children_.empty()) std::this_thread::sleep_for(kLook);
+  }
+}
+
+StudyOutcome StudyRunner::run() {
+  make_folder(plan_.directory);
+  const StudyLock lock(plan_.directory, kPatience,
+                       [this] { note("waiting for the runs of a study that was killed"); });
+  learn_runs();
+  write_text(plan_.directory + "/study.yaml", spec_.study_text);
+  try {
+    fill_queue();
+    while (!queue_.empty() && stop_level_ == 0) {
+      run_queue();
+      if (stop_level_ > 0) break;
+      learn_runs();
+      fill_queue();
+    }
+  } catch (const Error&) {
+    stop_children();
+    throw;
+  }
+  StudyOutcome outcome{.record = record_, .reports = reports_};
+  for (const RunReport& report : reports_) {
+    outcome.done += report.state == RunState::kDone ? 1 : 0;
+    outcome.failed += report.state == RunState::kFailed ? 1 : 0;
+  }
+  outcome.open = reports_.size() - outcome.done - outcome.failed;
+  return outcome;
+}
+
+}  // namespace
+
+std::uint32_t default_jobs(std::size_t runs) {
+  const std::size_t half = std::max(1u, std::thread::hardware_concurrency() / 2);
+  return static_cast<std::uint32_t>(std::clamp<std::size_t>(runs, 1, half));
+}
+
+StudyOutcome run_study(const StudyPlan& plan, const RunnerSpec& spec,
+                       const StudyObserver& observer) {
+  return StudyRunner(plan, spec, observer).run();
+}
+
+}  // namespace impart::study

@@ -1,0 +1,63 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <span>
+#include <string>
+
+#include "impart/study/plan.h"
+#include "impart/study/state.h"
+
+namespace impart::study {
+
+struct RunnerSpec {
+  std::string program;  ///< path of the engine: it is called as PROGRAM train --resume FOLDER …
+  std::string study_text;  ///< what the user wrote; kept as study.yaml
+  std::uint32_t jobs = 1;  ///< runs at a time
+  bool retry = false;      ///< start failed runs again
+  bool fresh = false;      ///< move runs of another configuration aside, instead of refusing
+  /// How often the user has asked to stop: once lets the runs checkpoint, twice kills them.
+  std::function<int()> stop_requests = {};
+};
+
+/// How far a study is. The record and its reports belong together, one by one.
+struct StudyProgress {
+  const StudyRecord& record;
+  std::span<const RunReport> reports;
+  std::uint32_t jobs = 1;
+  bool is_stopping = false;
+};
+
+/// Told what happens, from the thread that runs the study. Empty members are not called.
+struct StudyObserver {
+  std::function<void(const StudyProgress&)> progress;                ///< a few times a second
+  std::function<void(const StudyProgress&, std::size_t run)> ended;  ///< index into record.runs
+  std::function<void(const std::string&)> note;
+};
+
+struct StudyOutcome {
+  StudyRecord record;
+  std::vector<RunReport> reports;
+  std::size_t done = 0, failed = 0;
+  std::size_t open = 0;  ///< runs that are still to be done: the study was stopped
+};
+
+/// Half of the cores, at least 1, and never more than there are runs.
+std::uint32_t default_jobs(std::size_t runs);
+
+/// Runs what is not finished yet, and leaves a study directory: study.yaml, study.json and a run
+/// directory for every run, with the engine's output in its log.txt.
+///
+/// Runs are child processes, `jobs` at a time, which share the cores. Every run starts, starts
+/// again and goes on in the same way: its config.yaml is written, then the engine resumes it. So
+/// the study, too, may be killed at any moment and started again. A run that fails is marked FAILED
+/// and does not stop the others.
+///
+/// ConfigError if another process runs this study, or a run directory holds another
+/// configuration. IoError if the disk is full or the program cannot be started; runs under way are
+/// then stopped as if the user had asked for it.
+StudyOutcome run_study(const StudyPlan& plan, const RunnerSpec& spec,
+                       const StudyObserver& observer);
+
+}  // namespace impart::study

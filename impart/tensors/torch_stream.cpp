@@ -1,0 +1,50 @@
+#include "impart/tensors/torch_stream.h"
+
+#include <iterator>
+
+#include <ATen/cuda/CUDAEvent.h>
+#include <c10/cuda/CUDAFunctions.h>
+#include <c10/cuda/CUDAGuard.h>
+#include <c10/cuda/CUDAStream.h>
+
+namespace impart::tensors {
+
+void use_device(int index) {
+  c10::cuda::set_device(static_cast<c10::DeviceIndex>(index));
+}
+
+cuda::Stream current_stream() {
+  return c10::cuda::getCurrentCUDAStream().stream();
+}
+
+struct SideStream::State {
+  c10::cuda::CUDAStream stream = c10::cuda::getStreamFromPool();
+  at::cuda::CUDAEvent before, after;
+  std::vector<at::Tensor> kept;
+  bool is_used = false;
+};
+
+SideStream::SideStream() : state_(std::make_unique<State>()) {}
+SideStream::~SideStream() = default;
+
+void SideStream::wait() {
+  state_->before.record();
+  state_->before.block(state_->stream);
+  state_->is_used = true;
+}
+
+void SideStream::run(const std::function<void()>& work, std::vector<at::Tensor> read) {
+  std::move(read.begin(), read.end(), std::back_inserter(state_->kept));
+  const c10::cuda::CUDAStreamGuard guard(state_->stream);
+  work();
+}
+
+void SideStream::join() {
+  if (!state_->is_used) return;
+  state_->after.record(state_->stream);
+  state_->after.block(c10::cuda::getCurrentCUDAStream());
+  state_->kept.clear();
+  state_->is_used = false;
+}
+
+}  // namespace impart::tensors

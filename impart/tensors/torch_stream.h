@@ -1,0 +1,40 @@
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <vector>
+
+#include <ATen/core/Tensor.h>
+
+#include "impart/cuda/device.h"
+
+namespace impart::tensors {
+
+/// Makes a GPU the current device of this thread.
+void use_device(int index);
+
+/// The stream of the current device that torch puts its work on at the moment.
+cuda::Stream current_stream();
+
+/// A second stream, for work whose results are needed only later: it fills the GPU where small
+/// kernels leave it idle. Its priority is low. Used by one thread at a time.
+class SideStream {
+ public:
+  SideStream();
+  ~SideStream();
+  SideStream(const SideStream&) = delete;
+  SideStream& operator=(const SideStream&) = delete;
+
+  /// What comes next on the side stream runs after everything that is on the current stream now.
+  void wait();
+  /// Lets `work` start kernels on the side stream. What it reads is kept until `join`.
+  void run(const std::function<void()>& work, std::vector<at::Tensor> read);
+  /// What comes next on the current stream runs after everything on the side stream.
+  void join();
+
+ private:
+  struct State;
+  std::unique_ptr<State> state_;
+};
+
+}  // namespace impart::tensors

@@ -1,0 +1,122 @@
+#include "impart/config/config_text.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include <gtest/gtest.h>
+
+#include "impart/config/config_file.h"
+#include "tests/config/random_config.h"
+#include "tests/support/temporary_folder.h"
+
+namespace impart::config {
+namespace {
+
+/// What load_config makes of it, but for `output`, whose placeholders it fills in.
+RunConfig through_yaml(const RunConfig& config) {
+  const testing::TemporaryFolder folder;
+  RunConfig read = load_config(folder.write("config.yaml", to_yaml(config)), {}, {});
+  read.output = config.output;
+  return read;
+}
+
+TEST(ConfigText, RoundTripsTheDefaults) {
+  EXPECT_EQ(through_yaml(RunConfig{}), RunConfig{});
+}
+
+TEST(ConfigText, RoundTripsAnyConfigThatIsValid) {
+  const Schema schema = make_schema({});
+  RandomStream random({.seed = 3, .purpose = Purpose("test")});
+  int valid = 0;
+  for (int i = 0; i < 4000; ++i) {
+    RunConfig config = testing::random_config(schema, random);
+    if (config.name.find_first_of("/{}") != std::string::npos) config.name = "x";
+    config.output = "a \"quoted\": {name} # [no] 'comment' \\ ü";
+    try {
+      validate(config);
+    } catch (const ConfigError&) {
+      continue;
+    }
+    ++valid;
+    ASSERT_EQ(through_yaml(config), config) << to_yaml(config);
+  }
+  EXPECT_GT(valid, 50);
+}
+
+TEST(ConfigText, RoundTripsTextsThatYamlWouldMisread) {
+  const char* texts[] = {"",      "null",      "~",   "true",        "1e3", "- x",    "# x",
+                         "x # y", "a: b",      "'x'", "\"x\"",       "[x]", "{x: y}", "*x",
+                         "&x",    "!x",        "%x",  "@x",          "`x`", "| x",    "> x",
+                         " x ",   "x:",        "...", "---",         "\\n", "?",      "x, y",
+                         "ä€𝄞",   "\xC2\x85x", "<<",  "\xE2\x80\xA8"};
+  for (const char* text : texts) {
+    RunConfig config;
+    config.data.root = text;
+    EXPECT_EQ(through_yaml(config).data.root, text);
+  }
+}
+
+TEST(ConfigText, RoundTripsNumbersToTheLastBit) {
+  RandomStream random({.seed = 4, .purpose = Purpose("test")});
+  for (int i = 0; i < 200; ++i) {
+    RunConfig config;
+    config.optimizer.lr = std::exp2(random.uniform() * 200 - 100);
+    config.seed = random.next64();
+    EXPECT_EQ(through_yaml(config), config);
+  }
+}
+
+TEST(ConfigText, HashChangesWithEveryKeyThatChangesTheResultAndNoOther) {
+  const Schema schema = make_schema({});
+  const std::string hash = config_hash(RunConfig{});
+  EXPECT_EQ(hash.size(), 16u);
+  RandomStream random({.seed = 5, .purpose = Purpose("test")});
+  for (const ConfigKey& key : schema) {
+    RunConfig config;
+    for (const WrittenValue& value : testing::candidates(key, random)) {
+      if (testing::try_set(key, value, config) && key.get(config) != key.get(RunConfig{})) break;
+    }
+    EXPECT_EQ(config_hash(config) != hash, key.changes_result) << key.path();
+  }
+}
+
+TEST(ConfigText, LeavesOutOfTheHashWhatTheHeaderSays) {
+  std::vector<std::string> left_out;
+  for (const ConfigKey& key : make_schema({})) {
+    if (!key.changes_result) left_out.push_back(key.path());
+  }
+  const std::vector<std::string> documented = {"name",
+                                               "device",
+                                               "threads",
+                                               "data.decode_threads",
+                                               "data.prefetch",
+                                               "workers.transport",
+                                               "importance.history",
+                                               "importance.record",
+                                               "importance.texts",
+                                               "importance.token_losses",
+                                               "partition.save",
+                                               "store.path",
+                                               "checkpoint.every",
+                                               "checkpoint.keep",
+                                               "output"};
+  EXPECT_EQ(left_out, documented);
+}
+
+TEST(ConfigText, HelpAndDocumentationHaveEveryKeyWithItsDefault) {
+  const Schema schema = make_schema({});
+  const std::string help = help_text(schema);
+  const std::string table = markdown_table(schema);
+  for (const ConfigKey& key : schema) {
+    EXPECT_NE(help.find("  " + key.path() + " "), std::string::npos) << key.path();
+    EXPECT_NE(table.find("| `" + key.path() + "` |"), std::string::npos) << key.path();
+  }
+  EXPECT_NE(table.find("| `workers.count` | `4` | 1 to 1048576 | logical workers | yes |\n"),
+            std::string::npos);
+  EXPECT_NE(table.find("| `device` | `auto` | auto \\| cpu \\| cuda |"), std::string::npos);
+  EXPECT_EQ(static_cast<std::size_t>(std::count(table.begin(), table.end(), '\n')),
+            schema.size() + 2);
+}
+
+}  // namespace
+}  // namespace impart::config

@@ -1,0 +1,62 @@
+#include <filesystem>
+#include <set>
+
+#include <gtest/gtest.h>
+
+#include "impart/config/config_file.h"
+
+namespace impart::config {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr std::string_view kDatasets[] = {"shapes", "cifar10",   "cifar100",
+                                          "text",   "generated", "table"};
+constexpr std::string_view kModels[] = {"small-cnn", "resnet18", "resnet34",
+                                        "gpt-tiny",  "gpt-mini", "text-encoder"};
+constexpr std::string_view kAugmentations[] = {"none", "crop-flip"};
+constexpr std::string_view kTokenizers[] = {"byte", "char", "bpe"};
+const fs::path kPresets = fs::path(IMPART_SOURCE_DIR) / "presets";
+
+RunConfig load(const std::string& name) {
+  return load_config((kPresets / name).string(), {},
+                     {.datasets = kDatasets,
+                      .augmentations = kAugmentations,
+                      .models = kModels,
+                      .tokenizers = kTokenizers});
+}
+
+TEST(Presets, AllLoadAndHaveTheirOwnNames) {
+  std::set<std::string> names;
+  for (const auto& entry : fs::recursive_directory_iterator(kPresets)) {
+    const bool is_study = entry.path().parent_path().filename() == "studies";
+    if (entry.path().extension() != ".yaml" || is_study) continue;
+    const RunConfig config = load(entry.path().string());
+    EXPECT_TRUE(names.insert(config.name).second) << entry.path();
+  }
+  EXPECT_GE(names.size(), 23u);
+}
+
+TEST(Presets, FollowTheProtocolOfThePaper) {
+  for (const std::string setup : {"cifar10-resnet18", "cifar10-resnet34", "cifar100-resnet34"}) {
+    for (const std::string kind : {"vanilla", "stripes", "blocks"}) {
+      const RunConfig config = load("dais/" + setup + "-" + kind + ".yaml");
+      EXPECT_EQ(config.name, "dais-" + setup + "-" + kind);
+      EXPECT_EQ(config.data.name + "-" + config.model.name, setup);
+      EXPECT_EQ(config.data.root, "data/" + config.data.name);
+      EXPECT_EQ(config.partition.heuristic, kind == "vanilla" ? "random" : kind);
+      EXPECT_EQ(config.epochs, 100u);
+      EXPECT_EQ(config.workers.count * config.workers.batch, 4u * 256u);
+      EXPECT_EQ(config.workers.shuffle, placement::ShuffleKind::kShared);
+      EXPECT_EQ(config.eval.protocol, EvalConfig::Protocol::kPaper);
+      EXPECT_EQ(config.importance.ignore, 5u);
+      EXPECT_EQ(config.optimizer.lr, 0.1);
+      EXPECT_EQ(config.optimizer.weight_decay, 5e-4);
+    }
+  }
+  EXPECT_EQ(load("dais/cifar10-resnet18-stripes.yaml").partition.warmup, 20u);
+  EXPECT_EQ(load("dais/cifar10-resnet18-blocks.yaml").partition.warmup, 15u);
+}
+
+}  // namespace
+}  // namespace impart::config

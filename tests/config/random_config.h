@@ -1,0 +1,66 @@
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include <fmt/format.h>
+
+#include "impart/config/schema.h"
+#include "impart/core/error.h"
+#include "impart/core/random.h"
+
+namespace impart::testing {
+
+/// The names in "a | b | c", with an introduction cut off.
+inline std::vector<std::string> names_in_allowed(std::string allowed) {
+  if (allowed.starts_with("list of ")) allowed.erase(0, 8);
+  std::vector<std::string> names;
+  while (true) {
+    const std::size_t bar = allowed.find(" | ");
+    names.push_back(allowed.substr(0, bar));
+    if (bar == std::string::npos) return names;
+    allowed.erase(0, bar + 3);
+  }
+}
+
+/// Texts that could be right for a key: among them one that is, whatever the key.
+inline std::vector<config::WrittenValue> candidates(const config::ConfigKey& key,
+                                                    RandomStream& random) {
+  std::vector<config::WrittenValue> values;
+  for (const std::string& name : names_in_allowed(key.allowed)) values.push_back({name});
+  if (key.is_list) values.push_back({values.front().front(), values.back().front()});
+  if (key.is_list) return values;
+  values.push_back({fmt::to_string(random.below(1000))});
+  values.push_back({fmt::to_string(2 + random.below(8))});
+  values.push_back({fmt::to_string(random.uniform())});
+  values.push_back({fmt::to_string(random.next64())});
+  if (key.allowed == "text") values.push_back({"it's: a \"text\" # \\ [ö] {x} - ~, 'y' "});
+  if (key.allowed == "text") values.push_back({""});
+  if (key.allowed == "text") values.push_back({"null"});
+  return values;
+}
+
+inline bool try_set(const config::ConfigKey& key, const config::WrittenValue& value,
+                    config::RunConfig& config) {
+  try {
+    key.set(config, value);
+    return true;
+  } catch (const ConfigError&) {
+    return false;
+  }
+}
+
+/// Every key has one of its candidates. The values are allowed one by one; they may contradict
+/// each other.
+inline config::RunConfig random_config(const config::Schema& schema, RandomStream& random) {
+  config::RunConfig config;
+  for (const config::ConfigKey& key : schema) {
+    const auto values = candidates(key, random);
+    for (int attempt = 0; attempt < 20; ++attempt) {
+      if (try_set(key, values[random.below(values.size())], config)) break;
+    }
+  }
+  return config;
+}
+
+}  // namespace impart::testing

@@ -1,0 +1,130 @@
+#include "impart/config/schema.h"
+
+#include <set>
+
+#include <gtest/gtest.h>
+
+#include "impart/core/error.h"
+#include "tests/config/messages.h"
+#include "tests/config/random_config.h"
+
+namespace impart::config {
+namespace {
+
+using testing::config_error;
+
+const ConfigKey& key_at(const Schema& schema, std::string_view path) {
+  for (const ConfigKey& key : schema) {
+    if (key.path() == path) return key;
+  }
+  throw std::out_of_range(std::string(path));
+}
+
+std::string error_of(std::string_view path, const WrittenValue& value) {
+  const Schema schema = make_schema({});
+  RunConfig config;
+  return config_error([&] { key_at(schema, path).set(config, value); });
+}
+
+TEST(Schema, HasEveryKeyOnceWithHelpAndKeepsSectionsTogether) {
+  std::set<std::string> paths, finished_sections;
+  std::string_view section;
+  for (const ConfigKey& key : make_schema({})) {
+    EXPECT_TRUE(paths.insert(key.path()).second) << key.path();
+    EXPECT_FALSE(key.help.empty()) << key.path();
+    EXPECT_FALSE(key.allowed.empty()) << key.path();
+    if (key.section != section && !section.empty()) finished_sections.insert(std::string(section));
+    section = key.section;
+    EXPECT_FALSE(finished_sections.contains(std::string(section))) << key.path();
+  }
+  EXPECT_EQ(paths.size(), 82u);
+}
+
+TEST(Schema, SettingAKeyChangesThatKeyAndNoOther) {
+  const Schema schema = make_schema({});
+  RandomStream random({.seed = 1, .purpose = Purpose("test")});
+  for (const ConfigKey& key : schema) {
+    RunConfig config;
+    for (const WrittenValue& value : testing::candidates(key, random)) {
+      if (testing::try_set(key, value, config) && key.get(config) != key.get(RunConfig{})) break;
+    }
+    for (const ConfigKey& other : schema) {
+      const bool changed = other.get(config) != other.get(RunConfig{});
+      EXPECT_EQ(changed, other.path() == key.path()) << key.path() << " and " << other.path();
+    }
+  }
+}
+
+TEST(Schema, AcceptsEveryDefault) {
+  for (const ConfigKey& key : make_schema({})) {
+    RunConfig config;
+    EXPECT_NO_THROW(key.set(config, key.get(RunConfig{}))) << key.path();
+    EXPECT_EQ(config, RunConfig{}) << key.path();
+  }
+}
+
+TEST(Schema, AcceptsEveryNameItSaysIsAllowed) {
+  for (const ConfigKey& key : make_schema({})) {
+    if (key.path() == "workers.sync" || key.allowed.find(" | ") == std::string::npos) continue;
+    for (const std::string& name : testing::names_in_allowed(key.allowed)) {
+      RunConfig config;
+      EXPECT_NO_THROW(key.set(config, {name})) << key.path();
+      EXPECT_EQ(key.get(config), WrittenValue{name}) << key.path();
+    }
+  }
+}
+
+TEST(Schema, SaysWhatWasFoundAndWhatIsAllowed) {
+  EXPECT_EQ(error_of("workers.count", {"abc"}),
+            "'abc' is not a whole number; allowed: 1 to 1048576");
+  EXPECT_EQ(error_of("workers.count", {"0"}), "'0' is out of range; allowed: 1 to 1048576");
+  EXPECT_EQ(error_of("workers.batch", {"-3"}), "'-3' is out of range; allowed: 1 or more");
+  EXPECT_EQ(error_of("workers.batch", {"3.5"}), "'3.5' is not a whole number; allowed: 1 or more");
+  EXPECT_EQ(error_of("seed", {"18446744073709551616"}),
+            "'18446744073709551616' is out of range; allowed: 0 or more");
+  EXPECT_EQ(error_of("optimizer.lr", {"0"}), "'0' is out of range; allowed: more than 0");
+  EXPECT_EQ(error_of("optimizer.lr", {"nan"}), "'nan' is not a number; allowed: more than 0");
+  EXPECT_EQ(error_of("optimizer.lr", {"inf"}), "'inf' is out of range; allowed: more than 0");
+  EXPECT_EQ(error_of("optimizer.momentum", {"1"}),
+            "'1' is out of range; allowed: 0 to less than 1");
+  EXPECT_EQ(error_of("exchange.fraction", {"1.5"}), "'1.5' is out of range; allowed: 0 to 1");
+  EXPECT_EQ(error_of("partition.sticky", {"yes"}),
+            "'yes' is not true or false; allowed: true | false");
+  EXPECT_EQ(error_of("precision", {"fp8"}), "unknown precision 'fp8', did you mean 'fp32'?");
+  EXPECT_EQ(error_of("partition.heuristic", {"strips"}),
+            "unknown heuristic 'strips', did you mean 'stripes'?");
+  EXPECT_EQ(error_of("importance.record", {"el2n", "el2n"}), "'el2n' is in the list twice");
+  EXPECT_EQ(error_of("name", {"two\nlines"}),
+            "the text has control characters or is not UTF-8; allowed: one line of text");
+  EXPECT_NE(error_of("name", {"\xC0\x80"}), "");
+  EXPECT_NE(error_of("name", {"\xED\xA0\x80"}), "");
+  EXPECT_EQ(error_of("name", {"größer €𝄞"}), "");
+}
+
+TEST(Schema, ReadsTheThreeWaysToSynchronise) {
+  const Schema schema = make_schema({});
+  const ConfigKey& sync = key_at(schema, "workers.sync");
+  RunConfig config;
+  sync.set(config, {"epoch"});
+  EXPECT_EQ(config.workers.sync.kind, SyncRule::Kind::kEpoch);
+  sync.set(config, {"8"});
+  EXPECT_EQ(config.workers.sync, (SyncRule{.kind = SyncRule::Kind::kEverySteps, .steps = 8}));
+  sync.set(config, {"step"});
+  EXPECT_EQ(config.workers.sync, SyncRule{});
+  EXPECT_THROW(sync.set(config, {"0"}), ConfigError);
+  EXPECT_THROW(sync.set(config, {"steps"}), ConfigError);
+}
+
+TEST(Schema, TakesNamesOfTorchTablesFromOutside) {
+  const std::string_view models[] = {"resnet18", "mlp"};
+  const Schema schema = make_schema({.models = models});
+  RunConfig config;
+  key_at(schema, "model.name").set(config, {"mlp"});
+  EXPECT_EQ(config.model.name, "mlp");
+  EXPECT_EQ(config_error([&] { key_at(schema, "model.name").set(config, {"resnet-18"}); }),
+            "unknown model 'resnet-18', did you mean 'resnet18'?");
+  EXPECT_NO_THROW(key_at(schema, "data.name").set(config, {"anything"}));
+}
+
+}  // namespace
+}  // namespace impart::config

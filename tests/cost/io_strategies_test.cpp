@@ -1,0 +1,89 @@
+#include "impart/cost/io_strategies.h"
+
+#include <algorithm>
+
+#include <gtest/gtest.h>
+
+#include "impart/core/error.h"
+#include "impart/placement/exchanges.h"
+#include "impart/placement/heuristics.h"
+#include "tests/support/temporary_folder.h"
+
+namespace impart::cost {
+namespace {
+
+std::vector<IoStrategy> strategies(const std::vector<std::string>& names) {
+  IoStrategiesSpec spec;
+  spec.base.epochs = 50;
+  spec.base.partition.warmup = 4;
+  return make_io_strategies(names, spec);
+}
+
+TEST(IoStrategies, VanillaAndLocalAreRandomPartitions) {
+  const auto rows = strategies({"vanilla", "local"});
+  EXPECT_EQ(rows[0].config.partition.heuristic, "random");
+  EXPECT_EQ(rows[0].config.partition.interval, 1u);
+  EXPECT_EQ(rows[1].config.partition.interval, 0u);
+  EXPECT_EQ(rows[1].config.partition.warmup, 0u);
+  EXPECT_EQ(rows[1].config.epochs, 50u);
+}
+
+TEST(IoStrategies, HeuristicsComeOnceForEachInterval) {
+  const auto rows = strategies({"stripes", "sticky-class-stripes@7"});
+  ASSERT_EQ(rows.size(), 4u);
+  EXPECT_EQ(rows[0].name, "stripes@5");
+  EXPECT_EQ(rows[2].name, "stripes@30");
+  EXPECT_EQ(rows[2].config.partition.interval, 30u);
+  EXPECT_EQ(rows[2].config.partition.warmup, 4u);
+  EXPECT_FALSE(rows[2].config.partition.sticky);
+  EXPECT_EQ(rows[3].config.partition.heuristic, "class-stripes");
+  EXPECT_EQ(rows[3].config.partition.interval, 7u);
+  EXPECT_TRUE(rows[3].config.partition.sticky);
+}
+
+TEST(IoStrategies, ExchangesComeOnceForEachFraction) {
+  const auto rows = strategies({"is-pair", "partial@0.25"});
+  ASSERT_EQ(rows.size(), 3u);
+  EXPECT_EQ(rows[1].name, "is-pair@0.3");
+  EXPECT_EQ(rows[1].config.exchange.strategy, "is-pair");
+  EXPECT_EQ(rows[1].config.partition.warmup, 0u);
+  EXPECT_EQ(rows[2].config.exchange.fraction, 0.25);
+}
+
+TEST(IoStrategies, ConfigIsTheBaseItself) {
+  IoStrategiesSpec spec;
+  spec.base.partition = {.heuristic = "snake", .warmup = 2, .interval = 9, .sticky = true};
+  const std::vector<std::string> names = {"config"};
+  EXPECT_EQ(make_io_strategies(names, spec).front().config, spec.base);
+}
+
+TEST(IoStrategies, TheUsualOnesAreAllHeuristicsAndAllExchanges) {
+  std::string all = ",";
+  for (const IoStrategy& row : strategies(usual_io_strategies({}))) all += row.name + ",";
+  for (const placement::HeuristicEntry& row : placement::kHeuristics) {
+    if (!row.uses_importance) continue;
+    EXPECT_NE(all.find("," + std::string(row.name) + "@10,"), all.npos) << all;
+    EXPECT_NE(all.find(",sticky-" + std::string(row.name) + "@10,"), all.npos) << all;
+  }
+  for (const placement::ExchangeEntry& row : placement::kExchanges) {
+    EXPECT_NE(all.find("," + std::string(row.name) + "@0.1,"), all.npos) << all;
+  }
+}
+
+TEST(IoStrategies, WrongNamesAndNumbersAreExplained) {
+  const auto message = [](const std::string& name) {
+    return testing::message_of<ConfigError>([&] { strategies({name}); });
+  };
+  EXPECT_EQ(message("strips@5"), "unknown strategy 'strips', did you mean 'stripes'?");
+  EXPECT_EQ(message("sticky-snaek"),
+            "unknown strategy 'sticky-snaek', did you mean 'sticky-snake'?");
+  EXPECT_EQ(message("stripes@x"), "strategy 'stripes@x': 'x' is no number of epochs");
+  EXPECT_EQ(message("stripes@"), "strategy 'stripes@': '' is no number of epochs");
+  EXPECT_EQ(message("stripes@-1"), "strategy 'stripes@-1': '-1' is no number of epochs");
+  EXPECT_EQ(message("partial@1.5"),
+            "strategy 'partial@1.5': a fraction of 1.5 is not between 0 and 1");
+  EXPECT_EQ(message("local@3"), "strategy 'local@3': local takes no number");
+}
+
+}  // namespace
+}  // namespace impart::cost
