@@ -12,11 +12,11 @@ namespace impart::comm {
 ///
 /// How a job ends when one of its processes does not get to the end:
 ///
-///     one process …                 the others                       mpirun (Open MPI 4.1) returns
-///     throws inside run_job         PeerError with rank and reason   75 (what PeerError exits
-///     with) throws, all the same error    the same error                   the code of that error
-///     is killed (kill -9, OOM)      PeerError with rank              128 + signal: 137
-///     calls exit(c), c != 0         PeerError with rank              c
+///     one process …                 the others                   mpirun (Open MPI 4.1) returns
+///     throws inside run_job         PeerError, rank and reason   75, as PeerError exits
+///     throws what all throw         the same error               the code of that error
+///     is killed (kill -9, OOM)      PeerError, rank              128 + signal: 137
+///     calls exit(c), c != 0         PeerError, rank              c
 ///
 /// A process learns of it inside a collective and throws 0.2 s later. Whatever a process does,
 /// mpirun ends it: SIGTERM follows a second after the first process has died, SIGKILL another

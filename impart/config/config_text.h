@@ -10,11 +10,10 @@ namespace impart::config {
 /// A config as YAML that load_config reads back to an equal one: all keys, defaults too.
 std::string to_yaml(const RunConfig& config);
 
-/// 16 hex digits (XXH3) that are equal for configs with equal results. Left out are the keys whose
-/// changes_result is false: name, device, threads, data.decode_threads, data.prefetch,
-/// workers.transport, importance.history, importance.record, partition.save, store.path,
-/// checkpoint.every, checkpoint.keep and output. Device and threads change the rounding, not the
-/// experiment. The kind of store changes no weight, but what a run costs, and counts.
+/// 16 hex digits (XXH3) that are equal for configs with equal results. Keys whose changes_result is
+/// false are left out (docs/configuration.md lists them). Device and threads are among them: they
+/// change the rounding, not the experiment. The kind of store changes no weight, but what a run
+/// costs, and counts.
 std::string config_hash(const RunConfig& config);
 
 /// Two lines per key for a terminal: key, default and meaning, then what is allowed.

@@ -3,13 +3,13 @@
 #include <algorithm>
 #include <cstdlib>
 #include <filesystem>
-#include <initializer_list>
 #include <thread>
 #include <vector>
 
 #include <fmt/format.h>
 #include <torch/torch.h>
 
+#include "impart/comm/launcher.h"
 #include "impart/core/error.h"
 #include "impart/core/file.h"
 #include "impart/data/text/tokenizer.h"
@@ -22,33 +22,13 @@
 namespace impart::train {
 namespace {
 
-/// The first of these environment variables that holds a number, of at least `least`.
-std::uint32_t number_in(std::initializer_list<const char*> names, int least,
-                        std::uint32_t otherwise) {
-  for (const char* name : names) {
-    const char* text = std::getenv(name);
-    if (text != nullptr && std::atoi(text) >= least) {
-      return static_cast<std::uint32_t>(std::atoi(text));
-    }
-  }
-  return otherwise;
-}
-
-/// How many processes of the job share this machine, as launchers tell it.
-std::uint32_t processes_here(const comm::Communicator& communicator) {
-  return number_in({"OMPI_COMM_WORLD_LOCAL_SIZE", "MPI_LOCALNRANKS", "SLURM_NTASKS_PER_NODE"}, 1,
-                   communicator.size());
-}
-
-/// Which of them this one is, from 0.
-std::uint32_t number_here(const comm::Communicator& communicator) {
-  return number_in({"OMPI_COMM_WORLD_LOCAL_RANK", "MPI_LOCALRANKID", "SLURM_LOCALID"}, 0,
-                   communicator.rank());
+comm::Neighbours neighbours_of(const comm::Communicator& communicator) {
+  return comm::find_neighbours(communicator, [](const char* name) { return std::getenv(name); });
 }
 
 void set_threads(const config::RunConfig& config, const comm::Communicator& communicator) {
   const std::uint32_t cores = std::max(1u, std::thread::hardware_concurrency());
-  const std::uint32_t share = std::max(1u, cores / processes_here(communicator));
+  const std::uint32_t share = std::max(1u, cores / neighbours_of(communicator).processes);
   torch::set_num_threads(static_cast<int>(config.threads > 0 ? config.threads : share));
 }
 
@@ -110,7 +90,7 @@ bool runs_on_gpu(const config::RunConfig& config) {
 torch::Device choose_device(const config::RunConfig& config,
                             const comm::Communicator& communicator) {
   if (!runs_on_gpu(config)) return torch::kCPU;
-  const auto index = number_here(communicator) % torch::cuda::device_count();
+  const auto index = neighbours_of(communicator).number % torch::cuda::device_count();
   return {torch::kCUDA, static_cast<c10::DeviceIndex>(index)};
 }
 

@@ -44,7 +44,7 @@ inline Scores scores_of(const py::array& array) {
   throw py::type_error("scores must be a contiguous array of float32 or float64");
 }
 
-/// An array that owns the vector's memory. With a second length, of two dimensions.
+/// An array that owns the vector's memory.
 template <class T>
 py::array_t<T> to_array(std::vector<T>&& values) {
   auto owned = std::make_unique<std::vector<T>>(std::move(values));
@@ -55,6 +55,7 @@ py::array_t<T> to_array(std::vector<T>&& values) {
   return py::array_t<T>(size, data, owner);
 }
 
+/// The same of two dimensions: as many columns as `rows` leaves.
 template <class T>
 py::array_t<T> to_matrix(std::vector<T>&& values, std::size_t rows) {
   const std::size_t columns = rows == 0 ? 0 : values.size() / rows;

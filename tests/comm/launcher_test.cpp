@@ -70,5 +70,28 @@ TEST(Launcher, RefusesNonsense) {
   }
 }
 
+Neighbours find(const std::map<std::string, std::string>& variables) {
+  return find_neighbours(*make_single_communicator(), [&](const char* name) {
+    const auto found = variables.find(name);
+    return found == variables.end() ? nullptr : found->second.c_str();
+  });
+}
+
+TEST(Neighbours, AreWhatTheLauncherSays) {
+  const Neighbours mpirun =
+      find({{"OMPI_COMM_WORLD_LOCAL_SIZE", "4"}, {"OMPI_COMM_WORLD_LOCAL_RANK", "3"}});
+  EXPECT_EQ(mpirun.processes, 4u);
+  EXPECT_EQ(mpirun.number, 3u);
+  const Neighbours srun = find({{"SLURM_NTASKS_PER_NODE", "2"}, {"SLURM_LOCALID", "0"}});
+  EXPECT_EQ(srun.processes, 2u);
+  EXPECT_EQ(srun.number, 0u);
+}
+
+TEST(Neighbours, AreTheWholeJobWhereNobodySays) {
+  EXPECT_EQ(find({}).processes, 1u);
+  EXPECT_EQ(find({{"MPI_LOCALNRANKS", "0"}}).processes, 1u);
+  EXPECT_EQ(find({{"SLURM_LOCALID", "-1"}}).number, 0u);
+}
+
 }  // namespace
 }  // namespace impart::comm

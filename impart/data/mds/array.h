@@ -31,14 +31,16 @@ struct MdsArray {
 /// DataError if the value does not have as many bytes as its type and shape say.
 MdsArray view_mds_array(const MdsArrayEncoding& encoding, std::span<const std::byte> value);
 
-/// How bytes of an array are an image: 3 × H × W or 1 × H × W (planes one by one), H × W × 3 or
-/// H × W × 1 (pixel by pixel), or H × W (grey). DataError if it is none of these, or not of bytes.
+/// How the bytes of an array are an image.
 struct MdsImageLayout {
   std::uint32_t channels = 0, height = 0, width = 0;
   bool planes = true;  ///< else pixel by pixel
 
   bool operator==(const MdsImageLayout&) const = default;
 };
+
+/// 3 × H × W or 1 × H × W are planes one by one, H × W × 3 or H × W × 1 pixel by pixel, H × W is
+/// grey. DataError if the shape is none of these, or the array is not of bytes.
 MdsImageLayout mds_image_layout(std::string_view type, std::span<const std::uint64_t> shape);
 
 }  // namespace impart::data
