@@ -1,24 +1,29 @@
 # What `cmake --install` installs: the commands, the presets, and a package that
-# find_package(impart) finds. Its parts:
+# find_package(impart) finds. Its parts, each of which needs those before it:
 #   core    decisions: impart::core, impart::importance, impart::placement; needs fmt and xxHash
-#   train   everything else; needs LibTorch and what else the engine was built with
+#   study   all else that does without LibTorch: configurations, studies, results, reports
+#   train   models and the engine; needs LibTorch and what else the engine was built with
 include(CMakePackageConfigHelpers)
 include(GNUInstallDirs)
+include(ImpartHeaders)
 
-set(IMPART_CORE_LAYERS core importance placement)
+set(IMPART_CORE_ROOMS core importance placement)
+set(IMPART_TRAIN_ROOMS cuda tensors models feed train)
 set(IMPART_PACKAGE_DIR ${CMAKE_INSTALL_LIBDIR}/cmake/impart)
 
-# A layer's library, as impart::NAME of its part of the package.
+# A room's library, as impart::NAME of its part of the package.
 function(impart_install_library name)
   if(NOT IMPART_INSTALL)
     return()
   endif()
-  set(export impartTrainTargets)
-  if(name IN_LIST IMPART_CORE_LAYERS)
-    set(export impartTargets)
+  set(part Study)
+  if(name IN_LIST IMPART_CORE_ROOMS)
+    set(part Core)
+  elseif(name IN_LIST IMPART_TRAIN_ROOMS)
+    set(part Train)
   endif()
   set_target_properties(impart_${name} PROPERTIES EXPORT_NAME ${name})
-  install(TARGETS impart_${name} EXPORT ${export}
+  install(TARGETS impart_${name} EXPORT impart${part}Targets
     INCLUDES DESTINATION ${CMAKE_INSTALL_INCLUDEDIR})
 endfunction()
 
@@ -30,12 +35,15 @@ function(impart_install_command name)
   endif()
 endfunction()
 
-# The headers of these folders under impart/.
-function(impart_install_headers)
-  foreach(folder ${ARGN})
-    install(DIRECTORY ${PROJECT_SOURCE_DIR}/impart/${folder}
-      DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/impart FILES_MATCHING PATTERN "*.h")
+# The headers and the targets of a part, PART as impartPARTTargets.cmake spells it.
+function(impart_install_part part)
+  string(TOLOWER ${part} list)
+  foreach(header ${IMPART_HEADERS_${list}})
+    cmake_path(GET header PARENT_PATH folder)
+    install(FILES ${PROJECT_SOURCE_DIR}/${header}
+      DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/${folder})
   endforeach()
+  install(EXPORT impart${part}Targets NAMESPACE impart:: DESTINATION ${IMPART_PACKAGE_DIR})
 endfunction()
 
 # All that is not a target. After the folders with the targets.
@@ -44,13 +52,14 @@ function(impart_install_package)
     return()
   endif()
   set(parts core)
-  impart_install_headers(${IMPART_CORE_LAYERS})
-  install(EXPORT impartTargets NAMESPACE impart:: DESTINATION ${IMPART_PACKAGE_DIR})
-  if(IMPART_TORCH)
+  impart_install_part(Core)
+  if(NOT IMPART_DECISIONS_ONLY)
+    list(APPEND parts study)
+    impart_install_part(Study)
+  endif()
+  if(IMPART_TORCH AND NOT IMPART_DECISIONS_ONLY)
     list(APPEND parts train)
-    impart_install_headers(comm config cost cuda data feed models report results run statistics store
-      study tensors train)
-    install(EXPORT impartTrainTargets NAMESPACE impart:: DESTINATION ${IMPART_PACKAGE_DIR})
+    impart_install_part(Train)
     install(FILES ${PROJECT_SOURCE_DIR}/cmake/ImpartTorchTarget.cmake
       DESTINATION ${IMPART_PACKAGE_DIR})
   endif()

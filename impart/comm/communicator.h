@@ -121,6 +121,7 @@ class Communicator {
  protected:
   enum class Element { kFloat, kDouble, kInt64 };
   enum class Reduction { kSum, kMax };
+  /// An array of one of the element types, as implementations get it.
   struct Values {
     void* data;
     std::size_t count;

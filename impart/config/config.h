@@ -14,8 +14,8 @@
 namespace impart::config {
 
 // Everything that says what one run is. Plain values: nothing here is checked or looked up. The
-// members are the keys of the YAML file, in its order; study/schema.h gives each its help, its
-// range and its place in the file, and study/config_file.h reads, checks and writes them.
+// members are the keys of the YAML file, in its order; config/schema.h gives each its help, its
+// range and its place in the file, and config/config_file.h reads, checks and writes them.
 
 /// The examples.
 struct DataConfig {
@@ -50,6 +50,7 @@ struct DataConfig {
   bool operator==(const DataConfig&) const = default;
 };
 
+/// The model.
 struct ModelConfig {
   enum class Stem {
     kImagenet,  ///< 7x7 convolution with stride 2, then max-pooling
@@ -105,6 +106,7 @@ struct WorkersConfig {
   bool operator==(const WorkersConfig&) const = default;
 };
 
+/// What an update does with a gradient, and how the learning rate goes.
 struct OptimizerConfig {
   enum class Name { kSgd, kAdamw };
   enum class Schedule {
@@ -131,6 +133,7 @@ struct OptimizerConfig {
   bool operator==(const OptimizerConfig&) const = default;
 };
 
+/// How hard examples are, and what is written of it.
 struct ImportanceConfig {
   std::string notion = "loss-variance";  ///< row of kNotions, or own: what the heuristic ranks by
   std::uint32_t ignore = 1;              ///< first epochs whose signals do not count
@@ -142,6 +145,7 @@ struct ImportanceConfig {
   bool operator==(const ImportanceConfig&) const = default;
 };
 
+/// Who trains on what, and when that is decided.
 struct PartitionConfig {
   std::string heuristic = "stripes";  ///< row of kHeuristics, or own
   std::uint32_t warmup = 3;           ///< epochs at the start, each with a new random partition
@@ -154,6 +158,7 @@ struct PartitionConfig {
 /// The name of no exchange at all.
 inline constexpr const char* kNoExchange = "none";
 
+/// What changes owner between two epochs.
 struct ExchangeConfig {
   std::string strategy = kNoExchange;  ///< row of kExchanges, own, or kNoExchange
   double fraction = 0.1;               ///< which share of its part a worker gives away
@@ -163,6 +168,7 @@ struct ExchangeConfig {
   bool operator==(const ExchangeConfig&) const = default;
 };
 
+/// Where the bytes of examples live.
 struct StoreConfig {
   enum class Kind {
     kReplicated,   ///< every process holds all examples; only owners change
@@ -175,6 +181,7 @@ struct StoreConfig {
   bool operator==(const StoreConfig&) const = default;
 };
 
+/// How a model is tested.
 struct EvalConfig {
   enum class Protocol {
     kClean,  ///< evaluation mode, test images unchanged
@@ -186,12 +193,14 @@ struct EvalConfig {
   bool operator==(const EvalConfig&) const = default;
 };
 
+/// What a run can go on from.
 struct CheckpointConfig {
   std::uint32_t every = 1;  ///< epochs between two checkpoints; 0: none
   std::uint32_t keep = 2;   ///< how many of the newest stay
   bool operator==(const CheckpointConfig&) const = default;
 };
 
+/// One run.
 struct RunConfig {
   enum class Device { kAuto, kCpu, kCuda };
   enum class Precision { kFp32, kTf32, kBf16 };

@@ -44,7 +44,7 @@ struct ConfigKey {
 /// All keys, in the order of the file: the keys of a section stand together.
 using Schema = std::vector<ConfigKey>;
 
-/// The one description of the configuration. A new key is a member in train/config.h and a line
+/// The one description of the configuration. A new key is a member in config/config.h and a line
 /// here.
 Schema make_schema(const KnownNames& names);
 

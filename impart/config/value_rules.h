@@ -32,6 +32,7 @@ ValueRule<T> whole(T least, T most = std::numeric_limits<T>::max());
 extern template ValueRule<std::uint32_t> whole(std::uint32_t, std::uint32_t);
 extern template ValueRule<std::uint64_t> whole(std::uint64_t, std::uint64_t);
 
+/// Which numbers are allowed.
 struct NumberRange {
   double least = 0;
   double most = std::numeric_limits<double>::max();

@@ -18,6 +18,7 @@ enum class WindowKind {
   kRun,       ///< importance comes from all visits of the run
 };
 
+/// Of which examples a table keeps what.
 struct TableSpec {
   std::uint64_t examples = 0;
   std::vector<NotionEntry> notions = {};  ///< rows of kNotions, or your own

@@ -68,6 +68,7 @@ Notion loss_average, loss_variance, loss_last, loss_ema, forgetting, confidence,
     correctness, prediction_variance, threshold_closeness, grad_norm, el2n, margin, entropy,
     random_noise, truth;
 
+/// A row of kNotions, or your own: a notion, and which state of an example it reads.
 struct NotionEntry : Entry<Notion> {
   StateSet needs = StateSet::kNothing;
   /// What to use instead if not even one example has enough visits.

@@ -9,6 +9,7 @@ namespace impart::models {
 /// a block of tokens one class, the next token, at every position.
 class Classifier : public torch::nn::Module {
  public:
+  /// What a forward pass gives.
   struct Output {
     torch::Tensor logits;    ///< [B, classes]; of language models [B, T, vocabulary]
     torch::Tensor features;  ///< [B, F] or [B, T, F]: what goes into the last linear layer

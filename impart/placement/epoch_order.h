@@ -15,6 +15,7 @@ enum class ShuffleKind {
   kShared,
 };
 
+/// How the examples of an epoch are put in order.
 struct EpochOrderSpec {
   std::uint64_t seed = 0;
   std::uint32_t epoch = 0;

@@ -8,6 +8,7 @@
 
 namespace impart::placement {
 
+/// How much is exchanged, and which of the run's exchanges it is.
 struct ExchangeSpec {
   double fraction = 0.1;  ///< Q: which share of its part a worker gives away, 0..1
   std::uint64_t seed = 0;
@@ -35,6 +36,7 @@ enum class ImportanceSource {
   kNotion,         ///< the run's importance notion
 };
 
+/// A row of kExchanges, or your own.
 struct ExchangeEntry : Entry<Exchange> {
   ImportanceSource source;
 };

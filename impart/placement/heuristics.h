@@ -28,6 +28,7 @@ using Heuristic = Partition(const Scores& importance, const PartitionSpec& spec)
 Heuristic shuffle_evenly, deal_in_stripes, cut_into_blocks, deal_in_snake, deal_balanced,
     deal_classes_in_stripes;
 
+/// A row of kHeuristics, or your own.
 struct HeuristicEntry : Entry<Heuristic> {
   bool uses_importance = true;
   bool uses_labels = false;

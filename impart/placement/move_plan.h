@@ -8,6 +8,7 @@
 
 namespace impart::placement {
 
+/// One example changes its owner.
 struct Move {
   ExampleId example;
   WorkerId from;

@@ -24,6 +24,7 @@ struct ArmAnalysis {
   bool is_baseline = false;
 };
 
+/// What can be said of the arms of one group.
 struct GroupAnalysis {
   const results::ResultGroup* group = nullptr;
   std::optional<statistics::StudyComparison> comparison = {};  ///< absent without a baseline

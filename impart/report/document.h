@@ -22,12 +22,14 @@ struct Cell {
   double shade = 0;
 };
 
+/// The head of a column of a table.
 struct Column {
   std::string name;
   bool numeric = true;
   std::string meaning = {};  ///< shown where the pointer rests
 };
 
+/// A table.
 struct Table {
   std::string caption;
   std::vector<Column> columns = {};
@@ -47,6 +49,7 @@ struct Figure {
   std::string svg = {};  ///< what gnuplot made of it; empty if it could not
 };
 
+/// A paragraph.
 struct Paragraph {
   std::string text;
   bool small = false;  ///< a remark
@@ -60,6 +63,7 @@ struct Verbatim {
 
 using Block = std::variant<Paragraph, Table, Figure, Verbatim>;
 
+/// A part of a report under a heading.
 struct Section {
   std::string id;  ///< [a-z-]
   std::string title;
@@ -72,6 +76,7 @@ struct GroupVerdict {
   std::vector<std::string> sentences = {};
 };
 
+/// A report before it is rendered: plain text in blocks.
 struct Document {
   std::string title;
   std::string subtitle = {};

@@ -9,6 +9,7 @@
 
 namespace impart::report {
 
+/// Where a report goes, and what is in it.
 struct ReportSpec {
   std::string folder;  ///< where it goes; made if it is not there
   SectionSpec sections = {};

@@ -9,6 +9,7 @@
 
 namespace impart::report {
 
+/// What sections may be told.
 struct SectionSpec {
   std::size_t top = 8;  ///< arms besides the baseline in pictures that cannot show all
 };

@@ -71,6 +71,7 @@ struct SkippedRun {
   std::string reason;
 };
 
+/// All that a report is made of, wherever it was read.
 struct Results {
   std::string name;
   std::string metric = "best_accuracy";  ///< a number of the summary: what arms are judged by

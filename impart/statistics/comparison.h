@@ -51,6 +51,7 @@ enum class Claim {
   kWorse,
 };
 
+/// An arm beside the baseline.
 struct ArmComparison {
   std::string name;
   Description values;        ///< of all its runs
@@ -69,6 +70,7 @@ struct ArmComparison {
   Claim claim = Claim::kNone;
 };
 
+/// How arms are compared.
 struct ComparisonSpec {
   Better better = Better::kHigher;
   double alpha = 0.05;  ///< chance of one or more false claims in the whole study

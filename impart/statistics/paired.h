@@ -13,6 +13,7 @@
 
 namespace impart::statistics {
 
+/// How differences of pairs are tested.
 struct PairedSpec {
   double confidence = 0.95;          ///< of both intervals
   std::uint32_t resamples = 10'000;  ///< of the bootstrap

@@ -6,11 +6,13 @@
 
 namespace impart::statistics {
 
+/// Which sign patterns are tried.
 struct SignFlipSpec {
   std::uint32_t flips = 100'000;  ///< random ones, where there are too many to count them all
   std::uint64_t seed = 0;
 };
 
+/// What a sign-flip test found.
 struct SignFlipTest {
   double p = 1;        ///< two-sided
   bool exact = false;  ///< all 2^n sign patterns were counted, not a random choice of them

@@ -13,6 +13,7 @@ enum class WilcoxonMethod {
 
 inline constexpr std::size_t kExactWilcoxon = 50;
 
+/// What a signed-rank test found.
 struct WilcoxonTest {
   double statistic = 0;  ///< the smaller of the rank sums of positive and negative differences
   double p = 1;          ///< two-sided

@@ -12,6 +12,7 @@ namespace impart::study {
 
 // From what a study's file says to its arms: configurations with names.
 
+/// One arm of a study.
 struct PlannedArm {
   std::string name;          ///< unique
   std::string slug;          ///< unique; only a-z, 0-9 and -, for folders
@@ -40,6 +41,7 @@ std::string setting_text(const config::ConfigKey& key, const config::RunConfig& 
 std::vector<const config::ConfigKey*> differing_keys(std::span<const config::RunConfig> configs,
                                                      const config::Schema& schema);
 
+/// The arms of a study.
 struct ArmPlan {
   std::vector<PlannedArm> arms;      ///< the named ones first
   std::vector<std::string> skipped;  ///< "name: reason" of contradictory combinations left out

@@ -39,6 +39,7 @@ static_assert(names_are_unique(kStudyMetrics));
 /// Key and value as they are written in a configuration; lists as "[a, b]".
 using SettingText = std::pair<std::string, std::string>;
 
+/// An arm, as study.json records it.
 struct StudyArm {
   std::string name;
   std::vector<SettingText> settings;  ///< the keys that differ between the arms
@@ -50,6 +51,7 @@ enum class RunPurpose {
   kConfirm,  ///< a run of the winner or the baseline on a seed that was not used for choosing
 };
 
+/// A run of a study.
 struct StudyRun {
   std::string arm;
   std::uint64_t seed = 0;
@@ -67,6 +69,7 @@ struct SearchRung {
   std::vector<std::string> kept;  ///< best first; empty while the rung is not finished
 };
 
+/// How far a search is.
 struct StudySearch {
   std::uint32_t eta = 0;
   std::uint32_t min_epochs = 0;
@@ -74,6 +77,7 @@ struct StudySearch {
   std::optional<std::string> winner;
 };
 
+/// study.json.
 struct StudyRecord {
   std::string name;
   std::optional<std::string> baseline;

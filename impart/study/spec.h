@@ -21,6 +21,7 @@ struct Setting {
 };
 using Settings = std::vector<Setting>;
 
+/// An arm that the study's file names.
 struct NamedArm {
   std::string name;
   bool is_baseline = false;
@@ -41,6 +42,7 @@ struct Exclusion {
   Grid keys;
 };
 
+/// Which runs a study makes of its arms.
 struct SearchSpec {
   enum class Kind {
     kGrid,     ///< every arm with every seed
@@ -51,6 +53,7 @@ struct SearchSpec {
   std::uint32_t min_epochs = 1;  ///< of the first rung
 };
 
+/// What a study's file says.
 struct StudySpec {
   std::string name;
   config::RunConfig config;  ///< of all runs, before the arms' settings; not yet validated

@@ -48,6 +48,7 @@ struct RunObserver {
   std::function<void(const std::string&)> note;
 };
 
+/// One run, and what a program brings along for it.
 struct RunSpec {
   config::RunConfig config;      ///< valid; `output` is the run directory
   std::string config_text = {};  ///< the config as it goes into config.yaml: to_yaml(config)
@@ -67,6 +68,7 @@ struct RunSpec {
   std::function<feed::OwnData()> own_data = {};
 };
 
+/// How a run ended.
 struct RunOutcome {
   run::RunSummary summary;
   bool preempted = false;

@@ -5,10 +5,14 @@ import json
 import os
 import pathlib
 import re
+import shlex
 import shutil
 import subprocess
 import sys
 import unittest
+from concurrent.futures import ThreadPoolExecutor
+
+from headers_test import PARTS, public_headers
 
 CMAKE, BUILD, SCRATCH = sys.argv.pop(1), pathlib.Path(sys.argv.pop(1)), pathlib.Path(sys.argv.pop(1))
 SOURCE = pathlib.Path(__file__).resolve().parents[2]
@@ -74,11 +78,32 @@ class Commands(Installation):
         relative = lambda folder: {p.relative_to(folder) for p in folder.rglob("*") if p.is_file()}
         self.assertEqual(relative(presets), relative(SOURCE / "presets"))
 
-    def test_headers_are_there_and_sources_are_not(self):
-        include = PREFIX / "include" / "impart"
-        self.assertTrue((include / "partition" / "heuristics.h").exists())
-        self.assertTrue((include / "train" / "run.h").exists())
-        self.assertEqual({p.suffix for p in PREFIX.glob("include/**/*") if p.is_file()}, {".h"})
+    def test_headers_of_the_list_are_there_and_nothing_else(self):
+        found = {str(path.relative_to(PREFIX / "include"))
+                 for path in PREFIX.glob("include/**/*") if path.is_file()}
+        self.assertEqual(found, {name for part in PARTS for name in public_headers(part)})
+
+    def test_each_header_compiles_alone(self):
+        text = f"find_package(impart REQUIRED COMPONENTS {' '.join(PARTS)})\n"
+        folder = self.project("headers", text)
+        for part, target in zip(PARTS, ["placement", "report", "train"]):
+            files = []
+            for header in public_headers(part):
+                files.append(header.removesuffix(".h").replace("/", "_") + ".cpp")
+                (folder / files[-1]).write_text(f'#include "{header}"\n')
+            text += (f"add_library({part} OBJECT {' '.join(files)})\n"
+                     f"target_compile_options({part} PRIVATE -fsyntax-only)\n"
+                     f"target_link_libraries({part} PRIVATE impart::{target})\n")
+        self.project("headers", text)
+        # -fsyntax-only writes no objects, so the compiler's commands are run by themselves.
+        self.succeed(configure(folder, folder / "build", "-DCMAKE_EXPORT_COMPILE_COMMANDS=ON",
+                               "-DCMAKE_CXX_COMPILER_LAUNCHER="))
+        commands = json.loads((folder / "build" / "compile_commands.json").read_text())
+        self.assertEqual(len(commands), sum(len(public_headers(part)) for part in PARTS))
+        with ThreadPoolExecutor(2) as pool:
+            for done in pool.map(lambda each: run(*shlex.split(each["command"]),
+                                                  cwd=each["directory"]), commands):
+                self.succeed(done)
 
     def test_the_package_names_no_folder_of_the_build_or_the_source(self):
         for path in (PREFIX / "lib").glob("cmake/impart/*"):
@@ -134,7 +159,7 @@ class Examples(Installation):
 
 class Package(Installation):
     def test_an_unknown_component_is_refused_by_name(self):
-        self.refuse("there is no component 'trian' in this installation; it has: core, train",
+        self.refuse("there is no component 'trian' in this installation; it has: core, study, train",
                     "unknown", "find_package(impart REQUIRED COMPONENTS core trian)")
 
     def test_an_unknown_component_that_is_optional_is_not_found(self):
@@ -156,41 +181,60 @@ class Package(Installation):
 
     def test_all_that_was_built_comes_without_components(self):
         folder = self.project("everything", "find_package(impart REQUIRED)\n"
-                              "foreach(name core importance partition comm data store models train "
+                              "foreach(name core importance placement comm config data store run models feed train "
                               "study results statistics report)\n"
                               "  get_target_property(kind impart::${name} TYPE)\n"
                               "  message(STATUS \"${name}: ${kind}\")\nendforeach()")
         said = self.succeed(configure(folder, folder / "build"))
-        self.assertEqual(said.count("STATIC_LIBRARY"), 12, said)
+        self.assertEqual(said.count("STATIC_LIBRARY"), 15, said)
 
-    def test_a_build_without_the_engine_has_only_the_core(self):
-        build = SCRATCH / "core_build"
-        self.succeed(configure(SOURCE, build, "-DIMPART_TORCH=OFF", "-DIMPART_TESTS=OFF",
-                               "-DIMPART_BENCH=OFF"))
-        moved = SCRATCH / "moved_prefix"  # the package can be moved, too
+    def package_of(self, name, *options):
+        """The prefix, moved, with the package file of a build with these options."""
+        build, moved = SCRATCH / f"{name}_build", SCRATCH / f"{name}_prefix"
+        self.succeed(configure(SOURCE, build, *options, "-DIMPART_COMMAND=OFF",
+                               "-DIMPART_TESTS=OFF", "-DIMPART_BENCH=OFF"))
         shutil.copytree(PREFIX, moved)
-        package = moved / "lib" / "cmake" / "impart"
-        shutil.copy(build / "impartConfig.cmake", package)
-        (package / "impartTrainTargets.cmake").unlink()
-        self.refuse("there is no component 'train' in this installation; it has: core (it was built "
-                    "with IMPART_TORCH=OFF)", "engineless",
+        shutil.copy(build / "impartConfig.cmake", moved / "lib" / "cmake" / "impart")
+        return moved
+
+    def test_a_build_without_torch_has_no_engine(self):
+        moved = self.package_of("torchless", "-DIMPART_TORCH=OFF")
+        self.refuse("there is no component 'train' in this installation; it has: core, study (it "
+                    "was built with IMPART_TORCH=OFF)", "engineless",
                     "find_package(impart REQUIRED COMPONENTS train)", prefix=moved)
+        folder = self.project("readers", "find_package(impart REQUIRED)\n"
+                              "add_executable(uses uses.cpp)\n"
+                              "target_link_libraries(uses PRIVATE impart::report)")
+        (folder / "uses.cpp").write_text(
+            '#include "impart/config/config_text.h"\n#include "impart/report/report.h"\n'
+            "int main() { return impart::config::to_yaml({}).empty(); }\n")
+        self.succeed(configure(folder, folder / "build", "-DCMAKE_DISABLE_FIND_PACKAGE_Torch=ON",
+                               prefix=moved))
+        self.succeed(run(CMAKE, "--build", folder / "build"))
+        self.succeed(run(folder / "build" / "uses"))
+
+    def test_a_build_of_decisions_needs_fmt_and_xxhash_and_no_more(self):
+        without = [f"-DCMAKE_DISABLE_FIND_PACKAGE_{name}=ON" for name in HEAVY]
+        moved = self.package_of("decisions", "-DIMPART_DECISIONS_ONLY=ON")
+        self.refuse("there is no component 'study' in this installation; it has: core (it was built "
+                    "with IMPART_DECISIONS_ONLY=ON)", "studyless",
+                    "find_package(impart REQUIRED COMPONENTS study)", prefix=moved)
         folder = self.project("core_only", "find_package(impart REQUIRED)\n"
                               "add_library(uses OBJECT uses.cpp)\n"
                               "target_link_libraries(uses PRIVATE impart::placement)")
-        (folder / "uses.cpp").write_text('#include "impart/placement/partition.h"\n')
-        self.succeed(configure(folder, folder / "build", prefix=moved))
+        (folder / "uses.cpp").write_text('#include "impart/impart.h"\n')
+        self.succeed(configure(folder, folder / "build", *without, prefix=moved))
         self.succeed(run(CMAKE, "--build", folder / "build"))
 
     def test_as_a_part_of_another_project_it_is_only_libraries(self):
-        folder = self.project("embedding", f"set(IMPART_TORCH OFF)\nadd_subdirectory({SOURCE} impart)\n"
+        folder = self.project("embedding", f"set(IMPART_DECISIONS_ONLY ON)\nadd_subdirectory({SOURCE} impart)\n"
                               "add_library(uses OBJECT uses.cpp)\n"
                               "target_link_libraries(uses PRIVATE impart::placement)")
         (folder / "uses.cpp").write_text('#include "impart/placement/partition.h"\n')
         self.succeed(configure(folder, folder / "build"))
         targets = self.succeed(run(CMAKE, "--build", folder / "build", "--target", "help"))
-        self.assertIn("libimpart_partition.a", targets)
-        for name in ["partition_test", "partition_bench", "impart_cli"]:
+        self.assertIn("libimpart_placement.a", targets)
+        for name in ["placement_test", "partition_bench", "impart_cli"]:
             self.assertNotIn(name, targets)
         self.succeed(run(CMAKE, "--build", folder / "build", "--target", "uses"))
 

@@ -5,12 +5,7 @@
 #include <cstdio>
 #include <vector>
 
-#include "impart/core/column_file.h"
-#include "impart/core/error.h"
-#include "impart/core/random.h"
-#include "impart/placement/heuristics.h"
-#include "impart/placement/imbalance.h"
-#include "impart/placement/move_plan.h"
+#include "impart/impart.h"
 
 namespace {
 
@@ -36,11 +31,10 @@ std::vector<double> drift(std::vector<double> scores) {
   return scores;
 }
 
-void print(const char* name, const impart::placement::Partition& before,
-           const impart::placement::Partition& after, const std::vector<double>& scores) {
-  const impart::placement::Imbalance imbalance =
-      impart::placement::measure_imbalance(after, scores);
-  const impart::placement::MovePlan plan = impart::placement::diff(before, after);
+void print(const char* name, const impart::Partition& before, const impart::Partition& after,
+           const std::vector<double>& scores) {
+  const impart::Imbalance imbalance = impart::measure_imbalance(after, scores);
+  const impart::MovePlan plan = impart::diff(before, after);
   std::printf("%-22s imbalance %.4f   examples moved %6zu   messages %3llu\n", name, imbalance.cv,
               plan.moves.size(), static_cast<unsigned long long>(plan.messages()));
 }
@@ -49,17 +43,15 @@ void print(const char* name, const impart::placement::Partition& before,
 
 int main(int argc, char** argv) try {
   const std::vector<double> scores = argc > 1 ? read_scores(argv[1]) : make_scores();
-  const auto random = impart::placement::shuffle_evenly(scores, {.workers = kWorkers, .seed = 1});
-  const auto stripes = impart::placement::deal_in_stripes(scores, {.workers = kWorkers});
+  const auto random = impart::shuffle_evenly(scores, {.workers = kWorkers, .seed = 1});
+  const auto stripes = impart::deal_in_stripes(scores, {.workers = kWorkers});
   print("random, then stripes", random, stripes, scores);
 
   const std::vector<double> later = drift(scores);
   print("  drifted, as it was", stripes, stripes, later);
-  print("  stripes again", stripes,
-        impart::placement::deal_in_stripes(later, {.workers = kWorkers}), later);
+  print("  stripes again", stripes, impart::deal_in_stripes(later, {.workers = kWorkers}), later);
   print("  sticky stripes", stripes,
-        impart::placement::deal_in_stripes(later, {.workers = kWorkers, .sticky_to = &stripes}),
-        later);
+        impart::deal_in_stripes(later, {.workers = kWorkers, .sticky_to = &stripes}), later);
   return 0;
 } catch (const impart::Error& error) {
   std::fprintf(stderr, "partition_only: %s\n", error.what());

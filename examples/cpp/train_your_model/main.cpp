@@ -18,9 +18,8 @@
 #include "impart/comm/job.h"
 #include "impart/config/config_file.h"
 #include "impart/config/config_text.h"
-#include "impart/core/error.h"
-#include "impart/core/random.h"
 #include "impart/feed/own_data.h"
+#include "impart/impart.h"
 #include "impart/models/classifier.h"
 #include "impart/train/run.h"
 

@@ -14,23 +14,19 @@
 #include "impart/comm/job.h"
 #include "impart/config/config_file.h"
 #include "impart/config/config_text.h"
-#include "impart/core/error.h"
-#include "impart/placement/contract.h"
-#include "impart/placement/heuristics.h"
-#include "impart/placement/ranking.h"
+#include "impart/impart.h"
 #include "impart/train/run.h"
 
 namespace {
 
 using namespace impart;
 
-placement::Partition deal_in_double_stripes(const Scores& importance,
-                                            const placement::PartitionSpec& spec) {
-  placement::check_spec(importance, spec);
+Partition deal_in_double_stripes(const Scores& importance, const PartitionSpec& spec) {
+  check_spec(importance, spec);
   std::vector<WorkerId> owners(importance.size());
   const std::uint64_t whole_rounds = importance.size() / (2 * spec.workers) * (2 * spec.workers);
   std::uint64_t rank = 0;
-  placement::visit_by_importance(importance, [&](std::span<const ExampleId> run) {
+  visit_by_importance(importance, [&](std::span<const ExampleId> run) {
     for (const ExampleId id : run) {
       // The rest that makes no round of pairs is dealt one by one, or sizes would differ by 2.
       const std::uint64_t turn = rank < whole_rounds ? rank / 2 : rank;
@@ -42,9 +38,8 @@ placement::Partition deal_in_double_stripes(const Scores& importance,
 }
 
 /// The row that makes it known under a name.
-const placement::OwnRows kOwn{
-    .heuristics = {
-        {{"double-stripes", "two neighbours of the ranking at a time", deal_in_double_stripes}}}};
+const OwnRows kOwn{.heuristics = {{{"double-stripes", "two neighbours of the ranking at a time",
+                                    deal_in_double_stripes}}}};
 
 /// A small run on the built-in pictures, changed by what the user typed.
 config::RunConfig make_config(int argc, char** argv) {
@@ -69,7 +64,7 @@ void print_epoch(const train::EpochReport& epoch) {
 }  // namespace
 
 int main(int argc, char** argv) try {
-  const std::vector<std::string> breaches = placement::find_breaches(deal_in_double_stripes);
+  const std::vector<std::string> breaches = find_breaches(deal_in_double_stripes);
   for (const std::string& breach : breaches) std::fprintf(stderr, "%s\n", breach.c_str());
   if (!breaches.empty()) return 1;
 

@@ -28,6 +28,7 @@ struct ImageSet {
   }
 };
 
+/// A data set of images that are in memory.
 struct ImageData {
   ImageSet train, test;
 };

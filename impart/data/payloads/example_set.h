@@ -52,6 +52,7 @@ struct ExampleSet {
   std::uint64_t image_bytes() const { return std::uint64_t{channels} * height * width; }
 };
 
+/// A data set whose examples are payloads.
 struct ExampleData {
   ExampleSet train, test;
 };

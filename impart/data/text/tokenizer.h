@@ -71,6 +71,7 @@ struct CorpusText {
   bool train = true;  ///< of the training part
 };
 
+/// What a tokenizer is asked for.
 struct TokenizerSpec {
   std::uint32_t vocabulary = 8192;  ///< `bpe`: as many tokens as this, or as the text gives
   bool end_of_text = false;         ///< whether documents need to be told apart

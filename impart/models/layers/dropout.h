@@ -17,6 +17,7 @@ namespace impart::models {
 /// else. So masks are the same for any number of processes, any number of threads and after a
 /// resume.
 struct DropoutPlan {
+  /// Rows of a stacked batch that belong to one worker.
   struct Slice {
     WorkerId worker{};
     std::int64_t rows = 0;

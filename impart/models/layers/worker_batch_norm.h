@@ -46,6 +46,7 @@ struct BatchMoments {
   torch::Tensor variance;
 };
 
+/// A batch, and what it was normalised with.
 struct NormalisedBatch {
   torch::Tensor output;
   BatchMoments moments;
@@ -63,6 +64,7 @@ NormalisedBatch normalise_by_worker(const torch::Tensor& input, const torch::Ten
                                     const torch::Tensor& bias, const WorkerLayout& layout,
                                     double epsilon);
 
+/// As torch's BatchNorm2d options.
 struct WorkerBatchNormSpec {
   std::int64_t channels = 0;
   double epsilon = 1e-5;
