@@ -12,9 +12,8 @@ enum class Input {
 
 /// What is learned of an example, and what a run is judged by.
 struct Task {
-  std::string_view name;  ///< "classes", "language"
-  std::string_view
-      metric;  ///< of test examples, in results: best_METRIC, final_METRIC, test_METRIC
+  std::string_view name;    ///< "classes", "language"
+  std::string_view metric;  ///< of test examples, in results: best_METRIC, final_METRIC, test_METRIC
   bool larger_is_better = true;
   bool operator==(const Task&) const = default;
 };
