@@ -4,7 +4,7 @@
 namespace impart::cuda {
 namespace {
 
-// As in impart/data/augment.h.
+// As in impart/data/images/augment.h.
 constexpr int kShiftBias = 128;
 constexpr int kValues = 256;
 constexpr int kTabulated = 4;  ///< most channels whose values are looked up in a table

@@ -12,7 +12,7 @@ struct GatherImages {
   std::int64_t channels = 0, height = 0, width = 0;
   const float *mean = nullptr, *deviation = nullptr;  ///< [channels], of pixels scaled to 0..1
   const std::int64_t* ids = nullptr;                  ///< row b is image ids[b], 0..N-1
-  /// Packed CropFlip (impart/data/augment.h) of every image, [N]; null: images as they are.
+  /// Packed CropFlip (impart/data/images/augment.h) of every image, [N]; null: images as they are.
   const std::int32_t* choices = nullptr;
   const StepState* step = nullptr;  ///< if given, row b is image ids[step->first_row + b]
   std::int64_t rows = 0;            ///< at most 65535

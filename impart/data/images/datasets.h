@@ -43,7 +43,7 @@ using Opener = ExampleData(const DataSpec& spec);
 Opener open_cifar10, open_cifar100, open_idx, open_shapes;
 /// Class folders of JPEG and PNG files. See imagefolder.cpp for what is expected of them.
 Opener open_imagefolder;
-/// Shards in MosaicML's MDS format, see mds_dataset.h.
+/// Shards in MosaicML's MDS format, see data/mds/dataset.h.
 Opener open_mds;
 
 /// `function` is the loader, nullptr if the data set is only ever opened.

@@ -20,7 +20,7 @@ struct MdsSetSpec {
 
 /// One folder of MDS shards as labelled images. Labels come from labels.npy beside index.json, or
 /// else from reading all shards once, which `progress` is told about. Class names, normalisation
-/// and difficulty come from the other sidecars (mds_sidecars.h); without them photographs get
+/// and difficulty come from the other sidecars (sidecars.h); without them photographs get
 /// ImageNet's normalisation. There are as many classes as there are names, or else as the largest
 /// label needs. DataError says what is wrong with the files.
 ExampleSet open_mds_set(const MdsSetSpec& spec, const Progress& progress = {});

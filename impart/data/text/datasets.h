@@ -52,11 +52,11 @@ TextLoader load_text_files;
 /// (a header, known by its first bytes) write them. Their number is `vocabulary`, or that of
 /// vocabulary_file, or vocab_size in nanoGPT's meta.pkl beside them, or one more than the largest.
 TextLoader load_token_files;
-/// Rows of a table: see text_rows.h for the format. Of a folder, train.tsv or train.csv, and
+/// Rows of a table: see rows.h for the format. Of a folder, train.tsv or train.csv, and
 /// dev, valid, val or test likewise. Without a test file, rows are drawn for it. Classes are the
 /// labels of the training rows, in the order of numbers if all are whole numbers, else of bytes.
 TextLoader load_text_table;
-/// The built-in corpus, see text_generated.h.
+/// The built-in corpus, see generated.h.
 TextLoader make_generated_text;
 
 struct TextDatasetEntry : Entry<TextLoader> {
