@@ -22,6 +22,34 @@ std::uint64_t count_exchanges_before(std::uint32_t epoch, const ScheduleSpec& sc
   return count;
 }
 
+using AnyFloats = std::variant<std::vector<float>, std::vector<double>>;
+
+AnyFloats importance_for(const AnyExchange& exchange, std::uint64_t examples,
+                         const ImportanceSources& sources) {
+  switch (exchange.source) {
+    case ImportanceSource::kInferenceLoss:
+      return sources.inference_loss();
+    case ImportanceSource::kTrainingLoss:
+      return sources.training_loss();
+    case ImportanceSource::kNotion:
+      return sources.notion();
+    case ImportanceSource::kNone:
+      break;
+  }
+  return std::vector<float>(examples);
+}
+
+std::vector<float> to_floats(std::vector<float>&& values) {
+  return std::move(values);
+}
+
+std::vector<float> to_floats(const std::vector<double>& values) {
+  std::vector<float> floats;
+  floats.reserve(values.size());
+  for (const double value : values) floats.push_back(static_cast<float>(value));
+  return floats;
+}
+
 }  // namespace
 
 Ownership::Ownership(PlacementSpec spec, PlacementData data)
@@ -78,29 +106,18 @@ PlacementChange Ownership::deal_by_heuristic(std::uint32_t epoch,
 }
 
 PlacementChange Ownership::exchange(std::uint32_t epoch, const ImportanceSources& sources) {
-  std::vector<float> importance;
-  switch (spec_.exchange->source) {
-    case ImportanceSource::kNone:
-      importance.resize(data_.examples);
-      break;
-    case ImportanceSource::kInferenceLoss:
-      importance = sources.inference_loss();
-      break;
-    case ImportanceSource::kTrainingLoss:
-      importance = sources.training_loss();
-      break;
-    case ImportanceSource::kNotion:
-      importance = sources.notion();
-      break;
-  }
-  Partition next =
-      spec_.exchange->function(partition_, importance,
-                               {.fraction = spec_.fraction,
-                                .seed = spec_.seed,
-                                .epoch = epoch,
-                                .earlier_exchanges = count_exchanges_before(epoch, schedule_)});
-  if (spec_.exchange->source == ImportanceSource::kNone) importance.clear();
-  return replace(std::move(next), Kind::kExchange, std::move(importance));
+  const AnyExchange& exchange = *spec_.exchange;
+  const ExchangeSpec asked{.fraction = spec_.fraction,
+                           .seed = spec_.seed,
+                           .epoch = epoch,
+                           .earlier_exchanges = count_exchanges_before(epoch, schedule_)};
+  const auto carry_out = [&](auto& importance) {
+    Partition next = exchange.function(partition_, importance, asked);
+    if (exchange.source == ImportanceSource::kNone) importance.clear();
+    return replace(std::move(next), Kind::kExchange, to_floats(std::move(importance)));
+  };
+  AnyFloats importance = importance_for(exchange, data_.examples, sources);
+  return std::visit(carry_out, importance);
 }
 
 PlacementChange Ownership::replace(Partition next, Kind kind, std::vector<float> importance) {

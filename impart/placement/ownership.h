@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <functional>
 #include <optional>
+#include <variant>
 #include <vector>
 
 #include "impart/core/ids.h"
@@ -17,10 +18,11 @@ namespace impart::placement {
 /// Where decisions get the importance of every example from; asked only when one looks at it.
 struct ImportanceSources {
   using Source = std::function<std::vector<float>()>;
-  Source close_window = {};    ///< by the notion, for a heuristic: its window ends here
-  Source notion = {};          ///< by the notion, in the window under way
-  Source training_loss = {};   ///< at the last visit
-  Source inference_loss = {};  ///< of the current model
+  Source close_window = {};   ///< by the notion, for a heuristic: its window ends here
+  Source notion = {};         ///< by the notion, in the window under way
+  Source training_loss = {};  ///< at the last visit
+  /// Of the current model. Doubles decide as doubles, whatever a change records of them.
+  std::function<std::variant<std::vector<float>, std::vector<double>>()> inference_loss = {};
 };
 
 /// What happened to the partition before an epoch.

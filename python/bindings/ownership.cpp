@@ -4,6 +4,7 @@
 
 #include <mutex>
 #include <string>
+#include <variant>
 
 #include "impart/core/error.h"
 #include "impart/placement/step_plan.h"
@@ -14,6 +15,11 @@ namespace impart::python {
 namespace {
 
 using placement::PlacementSpec;
+
+template <class T>
+std::vector<T> to_vector(const Array<T>& array) {
+  return {array.data(), array.data() + array.size()};
+}
 
 /// Ownership that several Python threads may use. While it works the interpreter is let go; what
 /// Python has to answer takes it again, and its exceptions come through as they are.
@@ -38,16 +44,21 @@ class SharedOwnership {
     const auto ask = [&answers](const char* question) {
       return [&answers, question] {
         const py::gil_scoped_acquire acquire;
-        const auto values = py::cast<Array<float>>(answers.attr(question)());
-        return std::vector<float>(values.data(), values.data() + values.size());
+        return to_vector(py::cast<Array<float>>(answers.attr(question)()));
       };
+    };
+    const auto ask_losses = [&answers]() -> std::variant<std::vector<float>, std::vector<double>> {
+      const py::gil_scoped_acquire acquire;
+      const py::object losses = answers.attr("inference_loss")();
+      if (py::isinstance<Array<float>>(losses)) return to_vector(py::cast<Array<float>>(losses));
+      return to_vector(py::cast<Array<double>>(losses));
     };
     return with([&](placement::Ownership& ownership) {
       answers_ = &answers;
       return ownership.prepare_epoch(epoch, {.close_window = ask("close_window"),
                                              .notion = ask("notion"),
                                              .training_loss = ask("training_loss"),
-                                             .inference_loss = ask("inference_loss")});
+                                             .inference_loss = ask_losses});
     });
   }
 

@@ -186,7 +186,7 @@ class _Answers:
         if losses is None:
             raise ConfigError(f"the exchange {self._spec.exchange} needs the current model's "
                               "loss of every example: set_epoch(epoch, losses=...)")
-        return as_scores(losses() if callable(losses) else losses, "losses").astype(np.float32)
+        return as_scores(losses() if callable(losses) else losses, "losses")
 
     def deal(self, importance: np.ndarray, epoch: int) -> np.ndarray:
         """What a heuristic of Python says."""

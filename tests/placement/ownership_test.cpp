@@ -87,6 +87,22 @@ TEST(Ownership, VisitsArrivalsLastAndElseInTheSameOrder) {
   }
 }
 
+TEST(Ownership, DecidesByDoublesAsDoubles) {
+  PlacementSpec spec = exchanging();
+  spec.exchange = find_entry(kExchanges, "exchange", "balance-pair");
+  spec.exchange->source = ImportanceSource::kInferenceLoss;
+  std::vector<double> losses(kExamples);  // all the same as floats
+  for (std::size_t i = 0; i < kExamples; ++i) losses[i] = 1 + 1e-11 * static_cast<double>(i * i);
+  Ownership ownership(spec, {.examples = kExamples});
+  ownership.prepare_epoch(0, {});
+  const Partition before = ownership.partition();
+  const auto change = ownership.prepare_epoch(1, {.inference_loss = [&] { return losses; }});
+  const ExchangeSpec asked{.fraction = 0.3, .seed = 3, .epoch = 1};
+  EXPECT_EQ(ownership.partition(), exchange_to_balance(before, losses, asked));
+  EXPECT_EQ(change->importance, std::vector<float>(kExamples, 1));
+  EXPECT_GT(change->moved, 0u);
+}
+
 TEST(Ownership, StaysAsItWasIfADecisionFails) {
   PlacementSpec spec = exchanging();
   spec.arrivals_last = true;

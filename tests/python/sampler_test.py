@@ -112,6 +112,18 @@ class CoverTest(unittest.TestCase):
                     self.assertTrue(0 < moved <= 12, (strategy, moved))
                 before = now
 
+    def test_exchanges_take_doubles_as_they_are(self):
+        losses = 10.0 ** -(50 + np.arange(N))  # all 0 as floats
+        sampler = impart.ImportanceSampler(N, heuristic="random", warmup=0, interval=0, workers=4,
+                                           exchange="is-pair", fraction=0.5)
+        sampler.set_epoch(0)
+        before = sampler.partition
+        sampler.set_epoch(1, losses=lambda: losses)
+        self.assertEqual(sampler.partition,
+                         impart.exchange(before, "is-pair", 0.5, losses, epoch=1))
+        self.assertNotEqual(sampler.partition, impart.exchange(before, "is-pair", 0.5,
+                                                               losses.astype(np.float32), epoch=1))
+
     def test_workers_of_one_rank_come_in_turn(self):
         alone = impart.ImportanceSampler(N, warmup=3, workers=4, rank=0, world_size=1)
         spread = [impart.ImportanceSampler(N, warmup=3, rank=r, world_size=4) for r in range(4)]
