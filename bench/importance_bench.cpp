@@ -62,7 +62,7 @@ void check(const importance::ImportanceTable& table, const std::vector<Epoch>& e
   }
 }
 
-void observe_all(benchmark::State& state, const std::vector<importance::NotionEntry>& notions) {
+void observe_all(benchmark::State& state, const std::vector<importance::AnyNotion>& notions) {
   std::vector<Epoch> epochs;
   for (std::uint32_t i = 0; i < 4; ++i) epochs.push_back(make_epoch(i));
   const importance::TableSpec spec{
@@ -118,8 +118,8 @@ void repartition(benchmark::State& state, const importance::NotionEntry& notion)
 
 int main(int argc, char** argv) {
   namespace ib = impart::bench;
-  const std::vector<impart::importance::NotionEntry> all(std::begin(impart::importance::kNotions),
-                                                         std::end(impart::importance::kNotions));
+  const std::vector<impart::importance::AnyNotion> all(std::begin(impart::importance::kNotions),
+                                                       std::end(impart::importance::kNotions));
   benchmark::RegisterBenchmark("observe/all", [&](benchmark::State& s) { ib::observe_all(s, all); })
       ->UseManualTime()
       ->Unit(benchmark::kMillisecond);

@@ -112,7 +112,7 @@ void check_exchange(const RunConfig& config, const placement::OwnRows& own,
         "partition.interval {} every epoch starts with a new partition",
         strategy, config.epochs, config.partition.warmup, config.partition.interval));
   }
-  const placement::ExchangeEntry& entry =
+  const placement::AnyExchange entry =
       find_entry(placement::kExchanges, own.exchanges, "exchange", strategy);
   if (entry.source == placement::ImportanceSource::kNotion &&
       config.importance.ignore >= first->epoch) {

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstddef>
+#include <functional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -15,6 +16,15 @@ struct Entry {
   std::string_view name;
   std::string_view summary;
   Function* function;
+};
+
+/// A row that owns its texts and holds any function, with captures or without: a program's own, or
+/// a copy of a table's.
+template <class Function>
+struct AnyEntry {
+  std::string name;
+  std::string summary;
+  std::function<Function> function;
 };
 
 template <class Row, std::size_t N>
@@ -56,19 +66,18 @@ const Row& find_entry(const Row (&table)[N], std::string_view kind, std::string_
 }
 
 /// The names of a table and of a program's own rows.
-template <class Row, std::size_t N>
-std::vector<std::string_view> names_of(const Row (&table)[N], const std::vector<Row>& own) {
+template <class Row, std::size_t N, class Own>
+std::vector<std::string_view> names_of(const Row (&table)[N], const std::vector<Own>& own) {
   std::vector<std::string_view> names = names_of(table);
-  for (const Row& row : own) names.push_back(row.name);
+  for (const Own& row : own) names.push_back(row.name);
   return names;
 }
 
-/// The row of that name in either; ConfigError with a suggestion if there is none. What is found
-/// lives as long as `own`.
-template <class Row, std::size_t N>
-const Row& find_entry(const Row (&table)[N], const std::vector<Row>& own, std::string_view kind,
-                      std::string_view name) {
-  for (const Row& row : own) {
+/// The row of that name in either; ConfigError with a suggestion if there is none.
+template <class Row, std::size_t N, class Own>
+Own find_entry(const Row (&table)[N], const std::vector<Own>& own, std::string_view kind,
+               std::string_view name) {
+  for (const Own& row : own) {
     if (row.name == name) return row;
   }
   for (const Row& row : table) {

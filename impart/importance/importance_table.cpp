@@ -22,7 +22,7 @@ constexpr float kNone = std::numeric_limits<float>::quiet_NaN();
 /// Examples whose statistics are looked at together: they stay in the nearest cache.
 constexpr std::size_t kAtOnce = 64;
 
-bool uses_signals(const NotionEntry& notion) {
+bool uses_signals(const AnyNotion& notion) {
   return std::any_of(std::begin(kSignals), std::end(kSignals), [&](const SignalRow& signal) {
     return overlap(notion.needs, signal.needed_for);
   });
@@ -35,7 +35,7 @@ ImportanceTable::ImportanceTable(TableSpec spec) : spec_(std::move(spec)) {
     throw ConfigError("an importance table needs at least one notion");
   }
   needs_ = spec_.keeps;
-  for (const NotionEntry& notion : spec_.notions) needs_ = needs_ | notion.needs;
+  for (const AnyNotion& notion : spec_.notions) needs_ = needs_ | notion.needs;
   if (overlap(needs_, StateSet::kTruth) && spec_.truth.size() != spec_.examples) {
     throw ConfigError(
         spec_.truth.empty() && spec_.examples > 0
@@ -121,9 +121,9 @@ void ImportanceTable::read(std::uint64_t first, std::span<ExampleStatistics> int
 /// By the notion at that position: what is known now or was known at the end of the last window;
 /// NaN where nothing was ever known.
 std::vector<float> ImportanceTable::known_importance(std::size_t position) const {
-  const NotionEntry& notion = spec_.notions[position];
+  const AnyNotion& notion = spec_.notions[position];
   std::vector<float> known(spec_.examples, kNone);
-  const auto evaluate = [&](Notion* function) {
+  const auto evaluate = [&](const auto& function) {
     RandomStream random(
         {.seed = spec_.seed, .purpose = Purpose("notion"), .epoch = window_number_});
     const bool is_noisy = overlap(notion.needs, StateSet::kNoise);
@@ -140,7 +140,12 @@ std::vector<float> ImportanceTable::known_importance(std::size_t position) const
     }
     return any;
   };
-  if (!evaluate(notion.function) && notion.fallback != nullptr) evaluate(notion.fallback);
+  // A plain function is called as such: std::function costs a few per cent here.
+  const auto evaluate_any = [&](const std::function<Notion>& function) {
+    Notion* const* const plain = function.target<Notion*>();
+    return plain != nullptr ? evaluate(*plain) : evaluate(function);
+  };
+  if (!evaluate_any(notion.function) && notion.fallback) evaluate_any(notion.fallback);
 
   const auto non_finite =
       uses_signals(notion) ? std::span(columns_.non_finite) : std::span<const std::uint32_t>();
@@ -152,7 +157,7 @@ std::vector<float> ImportanceTable::known_importance(std::size_t position) const
 
 std::size_t ImportanceTable::position_of(std::string_view notion) const {
   std::vector<std::string_view> names;
-  for (const NotionEntry& entry : spec_.notions) names.push_back(entry.name);
+  for (const AnyNotion& entry : spec_.notions) names.push_back(entry.name);
   const auto found = std::find(names.begin(), names.end(), notion);
   if (found == names.end()) throw_unknown_name("notion of this table", notion, names);
   return static_cast<std::size_t>(found - names.begin());
@@ -186,7 +191,7 @@ void ImportanceTable::close_window() {
 void write_importance_csv(const std::string& path, const ImportanceTable& table) {
   std::vector<std::vector<float>> columns;
   std::string header = "id,visits";
-  for (const NotionEntry& notion : table.spec().notions) {
+  for (const AnyNotion& notion : table.spec().notions) {
     columns.push_back(table.importance(notion.name));
     header += fmt::format(",{}", notion.name);
   }

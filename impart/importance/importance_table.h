@@ -21,9 +21,9 @@ enum class WindowKind {
 /// Of which examples a table keeps what.
 struct TableSpec {
   std::uint64_t examples = 0;
-  std::vector<NotionEntry> notions = {};  ///< rows of kNotions, or your own
-  StateSet keeps = StateSet::kNothing;    ///< besides what the notions need, for `statistics`
-  std::uint32_t ignore = 0;               ///< visits in earlier epochs do not count for windows
+  std::vector<AnyNotion> notions = {};  ///< rows of kNotions, or your own
+  StateSet keeps = StateSet::kNothing;  ///< besides what the notions need, for `statistics`
+  std::uint32_t ignore = 0;             ///< visits in earlier epochs do not count for windows
   WindowKind window = WindowKind::kInterval;
   float ema_weight = 0.3f;  ///< of a new loss in `loss-ema`
   std::uint64_t seed = 0;   ///< `random` draws from the stream (seed, "notion", window number)

@@ -87,8 +87,8 @@ double truth(const ExampleStatistics& example) {
   return example.truth;
 }
 
-std::vector<NotionEntry> notions_named(const std::vector<std::string_view>& names) {
-  std::vector<NotionEntry> entries;
+std::vector<AnyNotion> notions_named(const std::vector<std::string_view>& names) {
+  std::vector<AnyNotion> entries;
   entries.reserve(names.size());
   for (const std::string_view name : names) entries.push_back(find_entry(kNotions, "notion", name));
   return entries;

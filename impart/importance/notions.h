@@ -1,6 +1,8 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
+#include <string>
 #include <string_view>
 #include <vector>
 
@@ -68,11 +70,20 @@ Notion loss_average, loss_variance, loss_last, loss_ema, forgetting, confidence,
     correctness, prediction_variance, threshold_closeness, grad_norm, el2n, margin, entropy,
     random_noise, truth;
 
-/// A row of kNotions, or your own: a notion, and which state of an example it reads.
-struct NotionEntry : Entry<Notion> {
+/// A notion and what it looks at: a row of kNotions, or any function.
+struct AnyNotion : AnyEntry<Notion> {
   StateSet needs = StateSet::kNothing;
   /// What to use instead if not even one example has enough visits.
+  std::function<Notion> fallback = {};
+};
+
+struct NotionEntry : Entry<Notion> {
+  StateSet needs = StateSet::kNothing;
   Notion* fallback = nullptr;
+
+  operator AnyNotion() const {  // NOLINT: a row converts
+    return {{std::string(name), std::string(summary), function}, needs, fallback};
+  }
 };
 
 inline constexpr NotionEntry kNotions[] = {
@@ -103,12 +114,13 @@ inline constexpr NotionEntry kNotions[] = {
 };
 static_assert(names_are_unique(kNotions));
 
-/// Whether it looks at visits; noise and the data's own difficulty are known before the first.
-constexpr bool needs_visits(const NotionEntry& notion) {
-  return !overlap(notion.needs, StateSet::kNoise | StateSet::kTruth);
+/// Whether a notion of these needs looks at visits; noise and the data's own difficulty are known
+/// before the first.
+constexpr bool needs_visits(StateSet needs) {
+  return !overlap(needs, StateSet::kNoise | StateSet::kTruth);
 }
 
 /// The rows of these names; ConfigError with a suggestion for one that is not there.
-std::vector<NotionEntry> notions_named(const std::vector<std::string_view>& names);
+std::vector<AnyNotion> notions_named(const std::vector<std::string_view>& names);
 
 }  // namespace impart::importance

@@ -62,7 +62,7 @@ struct TableFile {
   static json describe(const ImportanceTable& table) {
     const TableSpec& spec = table.spec_;
     json notions = json::array();
-    for (const NotionEntry& notion : spec.notions) notions.push_back(notion.name);
+    for (const AnyNotion& notion : spec.notions) notions.push_back(notion.name);
     json header = {{"examples", spec.examples},
                    {"notions", notions},
                    {"keeps", static_cast<std::uint32_t>(spec.keeps)},
@@ -86,15 +86,15 @@ struct TableFile {
   }
 
   /// An empty table of the saved spec, its arrays ready to be filled.
-  static ImportanceTable prepare(const json& header, std::span<const NotionEntry> known) {
+  static ImportanceTable prepare(const json& header, const std::vector<AnyNotion>& own) {
     TableSpec spec;
     spec.examples = header.at("examples");
+    const auto names = names_of(kNotions, own);
     for (const std::string name : header.at("notions")) {
-      const auto found = std::find_if(known.begin(), known.end(), [&](const NotionEntry& notion) {
-        return notion.name == name;
-      });
-      if (found == known.end()) throw DataError(fmt::format("unknown notion '{}'", name));
-      spec.notions.push_back(*found);
+      if (std::find(names.begin(), names.end(), name) == names.end()) {
+        throw DataError(fmt::format("unknown notion '{}'", name));
+      }
+      spec.notions.push_back(find_entry(kNotions, own, "notion", name));
     }
     spec.keeps = static_cast<StateSet>(header.value("keeps", 0u));
     spec.ignore = header.at("ignore");
@@ -133,7 +133,7 @@ struct TableFile {
     if (!data.empty()) throw DataError(fmt::format("{} bytes left over at the end", data.size()));
   }
 
-  static ImportanceTable load(std::span<const std::byte> file, std::span<const NotionEntry> known) {
+  static ImportanceTable load(std::span<const std::byte> file, const std::vector<AnyNotion>& own) {
     Preamble preamble;
     if (file.size() < sizeof(preamble)) throw DataError("truncated in its header");
     std::memcpy(&preamble, file.data(), sizeof(preamble));
@@ -153,7 +153,7 @@ struct TableFile {
     }
     const auto* begin = reinterpret_cast<const char*>(text.data());
     const json header = json::parse(begin, begin + text.size());
-    ImportanceTable table = prepare(header, known);
+    ImportanceTable table = prepare(header, own);
     fill(table, header.at("arrays"), file.subspan(sizeof(preamble) + text.size()));
     return table;
   }
@@ -192,9 +192,9 @@ std::string table_bytes(const ImportanceTable& table) {
 }
 
 ImportanceTable table_from_bytes(std::span<const std::byte> bytes,
-                                 std::span<const NotionEntry> notions) {
+                                 const std::vector<AnyNotion>& own) {
   try {
-    return TableFile::load(bytes, notions);
+    return TableFile::load(bytes, own);
   } catch (const json::exception& error) {
     throw DataError(fmt::format("damaged header: {}", error.what()));
   }
@@ -206,10 +206,10 @@ void save_table(const std::string& path, const ImportanceTable& table) {
   file.commit();
 }
 
-ImportanceTable load_table(const std::string& path, std::span<const NotionEntry> notions) {
+ImportanceTable load_table(const std::string& path, const std::vector<AnyNotion>& own) {
   const InputFile file(path);
   try {
-    return table_from_bytes(file.bytes(), notions);
+    return table_from_bytes(file.bytes(), own);
   } catch (const DataError& error) {
     throw DataError(fmt::format("{}: {}", path, error.what()));
   }

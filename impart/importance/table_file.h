@@ -2,6 +2,7 @@
 
 #include <span>
 #include <string>
+#include <vector>
 
 #include "impart/importance/importance_table.h"
 
@@ -12,13 +13,12 @@ namespace impart::importance {
 void save_table(const std::string& path, const ImportanceTable& table);
 
 /// The table as it was saved. DataError if the file is damaged, truncated or of another version, or
-/// has a notion that is not among `notions`.
-ImportanceTable load_table(const std::string& path,
-                           std::span<const NotionEntry> notions = kNotions);
+/// has a notion that is neither in kNotions nor among `own`.
+ImportanceTable load_table(const std::string& path, const std::vector<AnyNotion>& own = {});
 
 /// The same, to and from memory.
 std::string table_bytes(const ImportanceTable& table);
 ImportanceTable table_from_bytes(std::span<const std::byte> bytes,
-                                 std::span<const NotionEntry> notions = kNotions);
+                                 const std::vector<AnyNotion>& own = {});
 
 }  // namespace impart::importance

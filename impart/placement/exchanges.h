@@ -36,9 +36,17 @@ enum class ImportanceSource {
   kNotion,         ///< the run's importance notion
 };
 
-/// A row of kExchanges, or your own.
+/// An exchange and what it looks at: a row of kExchanges, or any function.
+struct AnyExchange : AnyEntry<Exchange> {
+  ImportanceSource source = ImportanceSource::kNone;
+};
+
 struct ExchangeEntry : Entry<Exchange> {
   ImportanceSource source;
+
+  operator AnyExchange() const {  // NOLINT: a row converts
+    return {{std::string(name), std::string(summary), function}, source};
+  }
 };
 
 inline constexpr ExchangeEntry kExchanges[] = {

@@ -28,10 +28,19 @@ using Heuristic = Partition(const Scores& importance, const PartitionSpec& spec)
 Heuristic shuffle_evenly, deal_in_stripes, cut_into_blocks, deal_in_snake, deal_balanced,
     deal_classes_in_stripes;
 
-/// A row of kHeuristics, or your own.
+/// A heuristic and what it looks at: a row of kHeuristics, or any function.
+struct AnyHeuristic : AnyEntry<Heuristic> {
+  bool uses_importance = true;
+  bool uses_labels = false;
+};
+
 struct HeuristicEntry : Entry<Heuristic> {
   bool uses_importance = true;
   bool uses_labels = false;
+
+  operator AnyHeuristic() const {  // NOLINT: a row converts
+    return {{std::string(name), std::string(summary), function}, uses_importance, uses_labels};
+  }
 };
 
 inline constexpr HeuristicEntry kHeuristics[] = {

@@ -9,10 +9,10 @@
 namespace impart::placement {
 namespace {
 
-template <class Row, std::size_t N>
-void check_against(const Row (&table)[N], const std::vector<Row>& own, std::string_view kind) {
+template <class Row, std::size_t N, class Own>
+void check_against(const Row (&table)[N], const std::vector<Own>& own, std::string_view kind) {
   const std::vector<std::string_view> names = names_of(table, own);
-  for (const Row& row : own) {
+  for (const Own& row : own) {
     if (row.name.empty())
       throw ConfigError(
           fmt::format("{} {} of your own has no name", kind == "exchange" ? "an" : "a", kind));

@@ -1,6 +1,5 @@
 #pragma once
 
-#include <string_view>
 #include <vector>
 
 #include "impart/core/named_table.h"
@@ -15,12 +14,12 @@ namespace impart::placement {
 ///     Partition deal_my_way(const Scores& importance, const PartitionSpec& spec);
 ///     const OwnRows own{.heuristics = {{{"my-way", "as I like it", deal_my_way}}}};
 ///
-/// The texts of a row must live as long as the rows. All processes of a job need the same rows, and
-/// so does a run that is resumed.
+/// The functions may be lambdas with captures, as long as equal inputs have equal answers. All
+/// processes of a job need the same rows, and so does a run that is resumed.
 struct OwnRows {
-  std::vector<HeuristicEntry> heuristics = {};
-  std::vector<ExchangeEntry> exchanges = {};
-  std::vector<importance::NotionEntry> notions = {};
+  std::vector<AnyHeuristic> heuristics = {};
+  std::vector<AnyExchange> exchanges = {};
+  std::vector<importance::AnyNotion> notions = {};
 };
 
 /// ConfigError if a row has no name or no function, or the name of another row.

@@ -13,47 +13,52 @@ using Kind = ScheduleEvent::Kind;
 
 void check(const ScheduleSpec& spec) {
   if (spec.epochs == 0) throw ConfigError("epochs is 0; there must be at least 1");
-  if (spec.warmup > spec.epochs) {
+  if (spec.warmup > spec.epochs && !spec.open_end) {
     throw ConfigError(
         fmt::format("a warm-up of {} epochs does not fit into {}", spec.warmup, spec.epochs));
   }
 }
 
-/// The first epoch of every interval.
-std::vector<std::uint32_t> interval_starts(const ScheduleSpec& spec) {
-  const std::uint32_t after_warmup = spec.epochs - spec.warmup;
-  if (after_warmup == 0) return {};
-  const std::uint32_t count =
-      spec.interval == 0 ? 1 : std::max<std::uint32_t>(1, after_warmup / spec.interval);
-  std::vector<std::uint32_t> starts;
-  for (std::uint32_t i = 0; i < count; ++i) starts.push_back(spec.warmup + i * spec.interval);
-  return starts;
+bool starts_interval(const ScheduleSpec& spec, std::uint64_t epoch) {
+  if (epoch < spec.warmup) return false;
+  const std::uint64_t after_warmup = epoch - spec.warmup;
+  if (after_warmup == 0 || spec.interval == 0) return after_warmup == 0;
+  // The last interval absorbs what does not fill another one.
+  const bool fits = spec.open_end || epoch + spec.interval <= spec.epochs;
+  return after_warmup % spec.interval == 0 && fits;
+}
+
+/// The epochs that a repartitioning by the heuristic learns from: those since the one before.
+EpochRange window_before(const ScheduleSpec& spec, std::uint32_t epoch) {
+  const std::uint32_t first_possible = std::max(1u, spec.warmup);
+  const bool is_first = spec.interval == 0 || epoch < first_possible + spec.interval;
+  const std::uint32_t start = std::max(spec.ignore, is_first ? 0 : epoch - spec.interval);
+  if (spec.needs_importance && start >= epoch) {
+    throw ConfigError(fmt::format(
+        "ignoring the first {} epochs leaves none to learn the importance from before the "
+        "repartitioning at epoch {}; ignore fewer, or warm up longer",
+        spec.ignore, epoch));
+  }
+  return {std::min(start, epoch), epoch};
 }
 
 }  // namespace
 
+std::optional<ScheduleEvent> event_at(const ScheduleSpec& spec, std::uint32_t epoch) {
+  if (epoch >= spec.epochs && !spec.open_end) return std::nullopt;
+  if (epoch == 0 || epoch < spec.warmup) return ScheduleEvent{epoch, Kind::kRandom, {}};
+  if (starts_interval(spec, epoch)) {
+    return ScheduleEvent{epoch, Kind::kHeuristic, window_before(spec, epoch)};
+  }
+  if (spec.exchange) return ScheduleEvent{epoch, Kind::kExchange, {}};
+  return std::nullopt;
+}
+
 std::vector<ScheduleEvent> make_schedule(const ScheduleSpec& spec) {
   check(spec);
-  const auto starts = interval_starts(spec);
   std::vector<ScheduleEvent> events;
-  std::uint32_t window_start = spec.ignore;
   for (std::uint32_t epoch = 0; epoch < spec.epochs; ++epoch) {
-    const bool starts_interval = std::binary_search(starts.begin(), starts.end(), epoch);
-    if (epoch == 0 || epoch < spec.warmup) {
-      events.push_back({epoch, Kind::kRandom, {}});
-    } else if (starts_interval) {
-      if (spec.needs_importance && window_start >= epoch) {
-        throw ConfigError(fmt::format(
-            "ignoring the first {} epochs leaves none to learn the importance from before the "
-            "repartitioning at epoch {}; ignore fewer, or warm up longer",
-            spec.ignore, epoch));
-      }
-      const std::uint32_t first = std::min(window_start, epoch);
-      events.push_back({epoch, Kind::kHeuristic, {first, epoch}});
-      window_start = std::max(window_start, epoch);
-    } else if (spec.exchange) {
-      events.push_back({epoch, Kind::kExchange, {}});
-    }
+    if (const auto event = event_at(spec, epoch)) events.push_back(*event);
   }
   return events;
 }

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -9,6 +10,9 @@ namespace impart::placement {
 /// When a run repartitions, exchanges and measures. Epochs are counted from 0.
 struct ScheduleSpec {
   std::uint32_t epochs = 100;
+  /// Nobody knows when the run ends: these are its first epochs, and intervals follow each other
+  /// for ever.
+  bool open_end = false;
   std::uint32_t warmup = 0;  ///< epochs at the start, each with a new random partition
   std::uint32_t interval =
       1;  ///< epochs between two repartitionings by the heuristic; 0: never again
@@ -39,6 +43,9 @@ struct ScheduleEvent {
   EpochRange window = {};  ///< for kHeuristic: the interval that ended, without ignored epochs
   bool operator==(const ScheduleEvent&) const = default;
 };
+
+/// What happens before an epoch; nothing if nothing does. O(1).
+std::optional<ScheduleEvent> event_at(const ScheduleSpec& spec, std::uint32_t epoch);
 
 /// All events of a run in order. Epoch 0 has a random partition. After the warm-up there are
 /// ⌊(epochs - warmup) / interval⌋ intervals, at least one if any epoch is left; the last absorbs

@@ -18,10 +18,10 @@ constexpr std::int64_t kMostElements = 1 << 25;
 
 }  // namespace
 
-SignalSet::SignalSet(const std::vector<importance::NotionEntry>& notions)
+SignalSet::SignalSet(const std::vector<importance::AnyNotion>& notions)
     : names_{"loss", "correct"} {
   importance::StateSet needs = importance::StateSet::kNothing;
-  for (const importance::NotionEntry& notion : notions) needs = needs | notion.needs;
+  for (const importance::AnyNotion& notion : notions) needs = needs | notion.needs;
   for (const importance::SignalRow& signal : importance::kSignals) {
     const bool known = std::find(names_.begin(), names_.end(), signal.name) != names_.end();
     if (!known && importance::overlap(needs, signal.needed_for)) names_.push_back(signal.name);

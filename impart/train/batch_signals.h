@@ -16,7 +16,7 @@ namespace impart::train {
 /// the loss and whether the prediction was right, for the metrics.
 class SignalSet {
  public:
-  explicit SignalSet(const std::vector<importance::NotionEntry>& notions);
+  explicit SignalSet(const std::vector<importance::AnyNotion>& notions);
 
   std::int64_t size() const { return static_cast<std::int64_t>(names_.size()); }
   /// Of the rows of `compute`, as in kSignals.

@@ -48,10 +48,10 @@ std::string piece_of(const data::TextData& data, data::Token token) {
 }  // namespace
 
 std::vector<run::TextRecord> choose_texts(const importance::ImportanceTable& table,
-                                          const std::vector<importance::NotionEntry>& notions,
+                                          const std::vector<importance::AnyNotion>& notions,
                                           const data::TextData& data, std::size_t count) {
   std::vector<run::TextRecord> texts;
-  for (const importance::NotionEntry& notion : notions) {
+  for (const importance::AnyNotion& notion : notions) {
     const std::vector<float> importance = table.importance(notion.name);
     const auto ranking = placement::rank_by_importance(importance);
     const std::size_t most = std::min(count, ranking.size());

@@ -12,7 +12,7 @@ namespace impart::train {
 
 /// The `count` hardest and easiest training examples by each of the notions, with their texts.
 std::vector<run::TextRecord> choose_texts(const importance::ImportanceTable& table,
-                                          const std::vector<importance::NotionEntry>& notions,
+                                          const std::vector<importance::AnyNotion>& notions,
                                           const data::TextData& data, std::size_t count);
 
 /// Adds the losses of their single tokens under the model as it is; of texts with classes, which

@@ -160,7 +160,7 @@ std::vector<ExampleId> read_tensors(const std::string& path, std::uint64_t examp
 /// A table of other examples or notions than the run's cannot go on.
 void check_fits(const importance::TableSpec& found, const importance::TableSpec& wanted,
                 const std::string& path) {
-  const auto same_name = [](const importance::NotionEntry& a, const importance::NotionEntry& b) {
+  const auto same_name = [](const importance::AnyNotion& a, const importance::AnyNotion& b) {
     return a.name == b.name;
   };
   const bool same_notions = std::equal(found.notions.begin(), found.notions.end(),
@@ -200,10 +200,8 @@ RunState load_run_state(const std::string& checkpoint, placement::Placement& pla
     throw DataError(fmt::format("{}: {}", file.path(), error.what()));
   }
   const importance::TableSpec& wanted = placement.table().spec();
-  std::vector<importance::NotionEntry> known(std::begin(importance::kNotions),
-                                             std::end(importance::kNotions));
-  known.insert(known.end(), wanted.notions.begin(), wanted.notions.end());
-  importance::ImportanceTable table = importance::load_table(path("importance.table"), known);
+  importance::ImportanceTable table =
+      importance::load_table(path("importance.table"), wanted.notions);
   check_fits(table.spec(), wanted, path("importance.table"));
   placement::Partition partition =
       placement::read_partition(path("partition.npy"), placement.partition().workers());

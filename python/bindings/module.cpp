@@ -26,6 +26,7 @@ PYBIND11_MODULE(_core, module) {
   bind_tables(module);
   bind_visits(module);
   bind_partitions(module);
+  bind_ownership(module);
 }
 
 }  // namespace impart::python

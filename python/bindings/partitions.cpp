@@ -1,32 +1,17 @@
-// Partitions, exchanges, orders and schedules: pure functions over arrays.
+// Partitions and exchanges: pure functions over arrays.
+
+#include "python/bindings/partitions.h"
 
 #include <string>
 
 #include "impart/core/error.h"
-#include "impart/placement/epoch_order.h"
-#include "impart/placement/exchanges.h"
 #include "impart/placement/heuristics.h"
 #include "impart/placement/imbalance.h"
 #include "impart/placement/move_plan.h"
-#include "impart/placement/schedule.h"
-#include "impart/placement/step_plan.h"
-#include "python/bindings/arrays.h"
 #include "python/bindings/bindings.h"
 
 namespace impart::python {
 namespace {
-
-using Owners = Array<std::uint32_t>;
-
-placement::Partition partition_of(std::span<const std::uint32_t> owners, std::uint32_t workers) {
-  std::vector<WorkerId> ids(owners.size());
-  for (std::size_t i = 0; i < owners.size(); ++i) ids[i] = WorkerId{owners[i]};
-  return {std::move(ids), workers};
-}
-
-std::vector<std::uint32_t> owners_of(const placement::Partition& partition) {
-  return numbers_of<std::uint32_t>(partition.owners());
-}
 
 py::array partition(const py::array& importance, const std::string& heuristic,
                     std::uint32_t workers, std::uint64_t seed, std::uint32_t epoch,
@@ -119,77 +104,6 @@ py::list parts(const Owners& owners, std::uint32_t workers) {
   return result;
 }
 
-placement::Uneven uneven_named(const std::string& name) {
-  if (name == "weight") return placement::Uneven::kWeight;
-  if (name == "pad") return placement::Uneven::kPad;
-  if (name == "drop") return placement::Uneven::kDrop;
-  constexpr std::string_view kNames[] = {"weight", "pad", "drop"};
-  throw_unknown_name("rule for uneven parts", name, kNames);
-}
-
-placement::ShuffleKind shuffle_named(const std::string& name) {
-  if (name == "per-worker") return placement::ShuffleKind::kPerWorker;
-  if (name == "shared") return placement::ShuffleKind::kShared;
-  constexpr std::string_view kNames[] = {"per-worker", "shared"};
-  throw_unknown_name("shuffle", name, kNames);
-}
-
-/// What the workers of one process visit in an epoch, step after step as the trainer's engine does:
-/// ids, whether each is a first visit, how many there are in each step.
-py::tuple epoch_visits(const Owners& owners, std::uint32_t workers,
-                       const std::optional<py::array>& dealt_by, std::uint64_t seed,
-                       std::uint32_t epoch, const std::string& shuffle, const std::string& uneven,
-                       std::uint32_t batch, std::uint32_t rank, std::uint32_t processes) {
-  const Scores scores = dealt_by ? scores_of(*dealt_by) : Scores();
-  if (batch == 0) throw ConfigError("a batch of 0 examples; there must be at least 1");
-  std::vector<std::int64_t> ids;
-  std::vector<std::uint8_t> observed;
-  std::vector<std::uint32_t> sizes;
-  {
-    const py::gil_scoped_release release;
-    const placement::StepPlan plan(placement::order_epoch(partition_of(span_of(owners), workers),
-                                                          {.seed = seed,
-                                                           .epoch = epoch,
-                                                           .shuffle = shuffle_named(shuffle),
-                                                           .importance = scores}),
-                                   batch, uneven_named(uneven));
-    const placement::HostedWorkers hosted = placement::hosted_workers(workers, rank, processes);
-    const placement::VisitList visits = placement::visits_of(plan, hosted, 0, plan.steps());
-    ids = numbers_of<std::int64_t>(std::span<const ExampleId>(visits.ids));
-    observed.assign(visits.observed.begin(), visits.observed.end());
-    for (std::uint32_t step = 0; step < plan.steps(); ++step) {
-      std::size_t rows = 0;
-      for (std::uint32_t worker = 0; worker < hosted.count; ++worker) {
-        rows += plan.batch_of(WorkerId{hosted.first + worker}, step).size();
-      }
-      sizes.push_back(static_cast<std::uint32_t>(rows));
-    }
-  }
-  return py::make_tuple(to_array(std::move(ids)), to_array(std::move(observed)),
-                        to_array(std::move(sizes)));
-}
-
-/// (epoch, kind) of every event.
-std::vector<std::pair<std::uint32_t, std::string>> schedule(std::uint32_t epochs,
-                                                            std::uint32_t warmup,
-                                                            std::uint32_t interval,
-                                                            std::uint32_t ignore, bool exchanges,
-                                                            bool needs_importance) {
-  std::vector<std::pair<std::uint32_t, std::string>> events;
-  for (const placement::ScheduleEvent& event : placement::make_schedule({.epochs = epochs,
-                                               .warmup = warmup,
-                                               .interval = interval,
-                                               .ignore = ignore,
-                                               .exchange = exchanges,
-                                               .needs_importance = needs_importance})) {
-    using Kind = placement::ScheduleEvent::Kind;
-    events.emplace_back(event.epoch, event.kind == Kind::kRandom      ? "random"
-                                     : event.kind == Kind::kHeuristic ? "heuristic"
-                                                                      : "exchange");
-  }
-  return events;
-}
-
 /// Name, summary, and whether it uses importance and labels.
 py::list describe_heuristics() {
   py::list rows;
@@ -202,23 +116,10 @@ py::list describe_heuristics() {
 
 /// Name, summary, and where the importance comes from.
 py::list describe_exchanges() {
-  const auto source = [](placement::ImportanceSource from) {
-    switch (from) {
-      case placement::ImportanceSource::kNone:
-        return "none";
-      case placement::ImportanceSource::kInferenceLoss:
-        return "inference-loss";
-      case placement::ImportanceSource::kTrainingLoss:
-        return "training-loss";
-      case placement::ImportanceSource::kNotion:
-        return "notion";
-    }
-    return "none";
-  };
   py::list rows;
   for (const placement::ExchangeEntry& row : placement::kExchanges) {
     rows.append(
-        py::make_tuple(std::string(row.name), std::string(row.summary), source(row.source)));
+        py::make_tuple(std::string(row.name), std::string(row.summary), name_of(row.source)));
   }
   return rows;
 }
@@ -236,10 +137,6 @@ void bind_partitions(py::module_& module) {
   module.def("imbalance", imbalance, "owners"_a.noconvert(), "workers"_a, "importance"_a);
   module.def("class_skew", class_skew, "owners"_a.noconvert(), "workers"_a, "labels"_a.noconvert());
   module.def("parts", parts, "owners"_a.noconvert(), "workers"_a);
-  module.def("epoch_visits", epoch_visits, "owners"_a.noconvert(), "workers"_a, "dealt_by"_a,
-             "seed"_a, "epoch"_a, "shuffle"_a, "uneven"_a, "batch"_a, "rank"_a, "processes"_a);
-  module.def("schedule", schedule, "epochs"_a, "warmup"_a, "interval"_a, "ignore"_a, "exchanges"_a,
-             "needs_importance"_a);
   module.def("heuristics", describe_heuristics);
   module.def("exchanges", describe_exchanges);
 }

@@ -47,7 +47,7 @@ importance::StateSet needs_of(const std::vector<std::string>& notions) {
   return needs;
 }
 
-std::vector<importance::NotionEntry> rows_of(const std::vector<std::string>& names) {
+std::vector<importance::AnyNotion> rows_of(const std::vector<std::string>& names) {
   return importance::notions_named({names.begin(), names.end()});
 }
 
@@ -227,7 +227,7 @@ py::list describe_notions() {
     for (const std::string_view name : importance::signals_for(notion.needs))
       signals.append(std::string(name));
     rows.append(py::make_tuple(std::string(notion.name), std::string(notion.summary), signals,
-                               importance::needs_visits(notion)));
+                               importance::needs_visits(notion.needs)));
   }
   return rows;
 }

@@ -159,8 +159,8 @@ def partition(importance: Any, heuristic: Heuristic = "stripes", workers: int = 
         raise DataError(f"the previous partition is of {len(before)} examples, the importance of "
                         f"{scores.size}")
     if callable(heuristic):
-        return _deal_by_callable(heuristic, scores, workers, seed=seed, epoch=epoch,
-                                 labels=classes, previous=before)
+        return deal_by_callable(heuristic, scores, workers, seed=seed, epoch=epoch,
+                                labels=classes, previous=before)
     if sticky and before is None:
         raise ConfigError("sticky needs previous: the partition to stay near to")
     stuck = before if sticky else None
@@ -170,8 +170,9 @@ def partition(importance: Any, heuristic: Heuristic = "stripes", workers: int = 
     return Partition(owners, workers, scores)
 
 
-def _deal_by_callable(heuristic: Callable[..., Any], scores: np.ndarray, workers: int,
-                      **options: Any) -> Partition:
+def deal_by_callable(heuristic: Callable[..., Any], scores: np.ndarray, workers: int,
+                     **options: Any) -> Partition:
+    """What a function deals, checked; it gets those of the options that it has parameters for."""
     parameters = inspect.signature(heuristic).parameters.values()
     takes_all = any(p.kind is inspect.Parameter.VAR_KEYWORD for p in parameters)
     names = {p.name for p in parameters}

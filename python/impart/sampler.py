@@ -75,6 +75,8 @@ class ImportanceSampler(_Sampler):
         The class of each example, for ``class-stripes``.
     shuffle : {"per-worker", "shared"}
         Whether each worker shuffles on its own or all by the same permutation.
+    arrivals_last : bool
+        In every epoch visit what has just moved to a worker after what it had before.
     group : torch.distributed.ProcessGroup, optional
         Over which the tracker is synchronised.
     """
@@ -86,7 +88,8 @@ class ImportanceSampler(_Sampler):
                  world_size: Optional[int] = None, seed: int = 0, uneven: str = "pad",
                  notion: Optional[str] = None, sticky: bool = False,
                  exchange: Optional[str] = None, fraction: float = 0.1, labels: Any = None,
-                 shuffle: str = "per-worker", group: Any = None) -> None:
+                 shuffle: str = "per-worker", arrivals_last: bool = False,
+                 group: Any = None) -> None:
         if uneven not in ("pad", "drop", "weight"):
             raise ConfigError(f"uneven is {uneven!r}; it must be 'pad', 'drop' or 'weight'")
         here, everyone = rank_and_size(group)
@@ -102,7 +105,7 @@ class ImportanceSampler(_Sampler):
             examples=examples, workers=workers, heuristic=heuristic, notion=notion, warmup=warmup,
             interval=interval, ignore=_ignored(ignore, tracker), epochs=epochs, seed=seed,
             sticky=bool(sticky), exchange=None if exchange == "none" else exchange,
-            fraction=float(fraction), shuffle=shuffle)
+            fraction=float(fraction), shuffle=shuffle, arrivals_last=bool(arrivals_last))
         self._placement = Placement(_with_notion(spec, tracker), labels)
         self.tracker = tracker if tracker is not None else _make_tracker(self._placement.spec)
         self._check(labels)
@@ -275,11 +278,11 @@ class ImportanceSampler(_Sampler):
             consumed = self._consumed
         if not 0 <= consumed <= length:
             raise ConfigError(f"{consumed} examples were consumed of an epoch of {length}")
-        dealt_by = self._placement.dealt_by
-        return {"format": 1, "spec": self._placement.spec.describe(), "uneven": self.uneven,
+        owners, dealt_by, arrivals = self._placement.state()
+        return {"format": 2, "spec": self._placement.spec.describe(), "uneven": self.uneven,
                 "world_size": self.world_size, "epoch": self.epoch, "consumed": int(consumed),
-                "batch": self._batch, "owners": to_bytes(self.partition.owners),
-                "dealt_by": to_bytes(dealt_by),
+                "batch": self._batch, "owners": to_bytes(owners),
+                "dealt_by": to_bytes(dealt_by), "arrivals": to_bytes(arrivals),
                 "tracker": None if self.tracker is None else self.tracker.state_dict()}
 
     def load_state_dict(self, state: Dict[str, Any]) -> None:
@@ -291,13 +294,15 @@ class ImportanceSampler(_Sampler):
             From ``state_dict`` of a sampler with the same parameters and number of ranks.
             ConfigError if it is not.
         """
-        if not isinstance(state, dict) or state.get("format") != 1 or "owners" not in state:
+        if not isinstance(state, dict) or state.get("format") not in (1, 2) or "owners" not in state:
             raise DataError("this is not the state of a sampler")
         if state["world_size"] != self.world_size:
             raise ConfigError(f"the state was saved by {state['world_size']} ranks, and now there "
                               f"are {self.world_size}")
         mine = {**self._placement.spec.describe(), "uneven": self.uneven}
-        for key, value in {**state["spec"], "uneven": state["uneven"]}.items():
+        # Format 1 knew no arrivals.
+        saved = {"arrivals_last": False, **state["spec"], "uneven": state["uneven"]}
+        for key, value in saved.items():
             if mine.get(key) != value:
                 raise ConfigError(f"the saved sampler has {key} {value!r}, this one "
                                   f"{mine.get(key)!r}")
@@ -310,10 +315,10 @@ class ImportanceSampler(_Sampler):
         owners = Partition(from_bytes(state["owners"], np.uint32), workers)
         if self.tracker is not None:
             self.tracker.load_state_dict(state["tracker"])
-        self._set_epoch = self._placement.epoch = int(state["epoch"])
-        self._placement.partition = owners
-        self._placement.dealt_by = (None if state["dealt_by"] is None
-                                    else from_bytes(state["dealt_by"], np.float32))
+        self._placement.restore(int(state["epoch"]), owners,
+                                from_bytes(state["dealt_by"], np.float32),
+                                from_bytes(state.get("arrivals"), np.uint64))
+        self._set_epoch = self.epoch
         self._begin_epoch()
         length = int(self._epoch_visits()[0].size)
         self._start = self._consumed = min(int(state["consumed"]), length)

@@ -67,8 +67,8 @@ TEST_F(DeviceKernels, GatherTheVeryFloatsOfTheCpu) {
 }
 
 TEST_F(DeviceKernels, MeasureTheSignalsOfTheDefinition) {
-  std::vector<importance::NotionEntry> all(std::begin(importance::kNotions),
-                                           std::end(importance::kNotions));
+  std::vector<importance::AnyNotion> all(std::begin(importance::kNotions),
+                                         std::end(importance::kNotions));
   const train::SignalSet set(all);
   for (const std::int64_t classes : {2, 10, 100, 1000}) {
     const std::int64_t rows = 77;
@@ -121,8 +121,8 @@ TEST_F(DeviceKernels, MeasureTheSignalsOfTheDefinition) {
 }
 
 TEST_F(DeviceKernels, MeasureTheTokensOfTheDefinition) {
-  const train::SignalSet set(std::vector<importance::NotionEntry>(std::begin(importance::kNotions),
-                                                                  std::end(importance::kNotions)));
+  const train::SignalSet set(std::vector<importance::AnyNotion>(std::begin(importance::kNotions),
+                                                                std::end(importance::kNotions)));
   for (const std::int64_t vocabulary : {2, 65, 1000, 50304}) {
     for (const auto type : {torch::kFloat, torch::kBFloat16}) {
       SCOPED_TRACE(std::to_string(vocabulary) + (type == torch::kFloat ? " float" : " bfloat16"));

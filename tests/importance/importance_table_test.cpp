@@ -192,12 +192,14 @@ TEST(ImportanceTable, RefusesASpecThatCannotBe) {
 }
 
 TEST(ImportanceTable, TakesANotionOfYourOwn) {
-  const NotionEntry largest{{"mean-plus-visits", "mean loss plus the number of visits",
-                             [](const ExampleStatistics& e) { return e.loss_mean + e.visits; }},
-                            StateSet::kLossMean};
+  const double share = 2;
+  const AnyNotion largest{
+      {"mean-plus-visits", "mean loss plus twice the number of visits",
+       [share](const ExampleStatistics& e) { return e.loss_mean + share * e.visits; }},
+      StateSet::kLossMean};
   ImportanceTable table({.examples = 2, .notions = {largest}});
   observe_losses(table, 0, {1, 5});
-  EXPECT_EQ(table.importance("mean-plus-visits"), (std::vector<float>{2, 6}));
+  EXPECT_EQ(table.importance("mean-plus-visits"), (std::vector<float>{3, 7}));
 }
 
 TEST(History, IsExampleByEpoch) {

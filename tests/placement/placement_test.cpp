@@ -5,7 +5,6 @@
 
 #include <gtest/gtest.h>
 
-#include "impart/config/config.h"
 #include "impart/core/random.h"
 #include "impart/placement/exchanges.h"
 #include "impart/placement/heuristics.h"
@@ -20,19 +19,24 @@ constexpr std::uint64_t kExamples = 42;
 constexpr std::uint32_t kWorkers = 4;
 
 /// Warm-up of 3 epochs, then stripes by the mean loss at epochs 3, 6 and 9 of 12.
-config::RunConfig importance_aware() {
-  config::RunConfig config{.seed = 5, .epochs = 12};
-  config.workers.count = kWorkers;
-  config.importance = {.notion = "loss-average", .ignore = 1};
-  config.partition = {.heuristic = "stripes", .warmup = 3, .interval = 3};
-  return config;
+PlacementSpec importance_aware() {
+  return {.seed = 5,
+          .workers = kWorkers,
+          .epochs = 12,
+          .warmup = 3,
+          .interval = 3,
+          .heuristic = find_entry(kHeuristics, "heuristic", "stripes"),
+          .notion = find_entry(importance::kNotions, "notion", "loss-average"),
+          .ignore = 1};
 }
 
-config::RunConfig exchanging(const std::string& strategy) {
-  config::RunConfig config = importance_aware();
-  config.partition = {.heuristic = "random", .warmup = 0, .interval = 0};
-  config.exchange = {.strategy = strategy, .fraction = 0.25};
-  return config;
+PlacementSpec exchanging(std::string_view strategy) {
+  PlacementSpec spec = importance_aware();
+  spec.warmup = spec.interval = 0;
+  spec.heuristic = find_entry(kHeuristics, "heuristic", "random");
+  spec.exchange = find_entry(kExchanges, "exchange", strategy);
+  spec.fraction = 0.25;
+  return spec;
 }
 
 PlacementData make_data() {
@@ -84,7 +88,7 @@ ExchangeSpec exchange_at(std::uint32_t epoch) {
 }
 
 TEST(Placement, IsRandomInTheWarmUp) {
-  Placement placement(config::placement_spec(importance_aware()), make_data());
+  Placement placement(importance_aware(), make_data());
   std::optional<Partition> before;
   for (std::uint32_t epoch = 0; epoch < 3; ++epoch) {
     const auto change = run_epoch(placement, epoch);
@@ -101,7 +105,7 @@ TEST(Placement, IsRandomInTheWarmUp) {
 }
 
 TEST(Placement, FollowsTheImportanceOfTheIntervalThatEnded) {
-  Placement placement(config::placement_spec(importance_aware()), make_data());
+  Placement placement(importance_aware(), make_data());
   for (std::uint32_t epoch = 0; epoch < 12; ++epoch) {
     const Partition before = placement.partition();
     const auto change = run_epoch(placement, epoch);
@@ -125,10 +129,10 @@ TEST(Placement, FollowsTheImportanceOfTheIntervalThatEnded) {
 }
 
 TEST(Placement, OfBlocksIsLessBalancedThanOfStripes) {
-  config::RunConfig config = importance_aware();
-  Placement stripes(config::placement_spec(config), make_data());
-  config.partition.heuristic = "blocks";
-  Placement blocks(config::placement_spec(config), make_data());
+  PlacementSpec spec = importance_aware();
+  Placement stripes(spec, make_data());
+  spec.heuristic = find_entry(kHeuristics, "heuristic", "blocks");
+  Placement blocks(spec, make_data());
   std::optional<PlacementChange> of_stripes, of_blocks;
   for (std::uint32_t epoch = 0; epoch <= 3; ++epoch) {
     of_stripes = run_epoch(stripes, epoch);
@@ -139,20 +143,20 @@ TEST(Placement, OfBlocksIsLessBalancedThanOfStripes) {
 }
 
 TEST(Placement, GivesTheHeuristicTheLabels) {
-  config::RunConfig config = importance_aware();
-  config.partition.heuristic = "class-stripes";
-  Placement placement(config::placement_spec(config), make_data());
+  PlacementSpec spec = importance_aware();
+  spec.heuristic = find_entry(kHeuristics, "heuristic", "class-stripes");
+  Placement placement(spec, make_data());
   std::optional<PlacementChange> change;
   for (std::uint32_t epoch = 0; epoch <= 3; ++epoch) change = run_epoch(placement, epoch);
-  PartitionSpec spec = spec_at(3);
+  PartitionSpec asked = spec_at(3);
   const PlacementData data = make_data();
-  spec.labels = data.labels;
-  EXPECT_EQ(placement.partition(), deal_classes_in_stripes(losses_of(2), spec));
+  asked.labels = data.labels;
+  EXPECT_EQ(placement.partition(), deal_classes_in_stripes(losses_of(2), asked));
   EXPECT_LT(change->class_skew, 0.1);
 }
 
 TEST(Placement, ExchangesBeforeEveryEpochAfterTheFirst) {
-  Placement placement(config::placement_spec(exchanging("partial")), make_data());
+  Placement placement(exchanging("partial"), make_data());
   EXPECT_EQ(run_epoch(placement, 0)->kind, Kind::kRandom);
   const auto sizes = placement.partition().sizes();
   for (std::uint32_t epoch = 1; epoch < 12; ++epoch) {
@@ -169,7 +173,7 @@ TEST(Placement, ExchangesBeforeEveryEpochAfterTheFirst) {
 }
 
 TEST(Placement, ExchangesByTheLossesOfTheCurrentModel) {
-  Placement placement(config::placement_spec(exchanging("is")), make_data());
+  Placement placement(exchanging("is"), make_data());
   int calls = 0;
   std::vector<float> losses;
   const auto count_calls = [&] {
@@ -189,7 +193,7 @@ TEST(Placement, ExchangesByTheLossesOfTheCurrentModel) {
 }
 
 TEST(Placement, ExchangesByTheLossesThatTrainingRecorded) {
-  Placement placement(config::placement_spec(exchanging("ilag-pair")), make_data());
+  Placement placement(exchanging("ilag-pair"), make_data());
   run_epoch(placement, 0);
   for (std::uint32_t epoch = 1; epoch < 12; ++epoch) {
     const Partition before = placement.partition();
@@ -201,9 +205,10 @@ TEST(Placement, ExchangesByTheLossesThatTrainingRecorded) {
 }
 
 TEST(Placement, ExchangesByTheNotionInsideIntervals) {
-  config::RunConfig config = importance_aware();
-  config.exchange = {.strategy = "balance-pair", .fraction = 0.25};
-  Placement placement(config::placement_spec(config), make_data());
+  PlacementSpec spec = importance_aware();
+  spec.exchange = find_entry(kExchanges, "exchange", "balance-pair");
+  spec.fraction = 0.25;
+  Placement placement(spec, make_data());
   for (std::uint32_t epoch = 0; epoch < 12; ++epoch) {
     const Partition before = placement.partition();
     const auto change = run_epoch(placement, epoch);
@@ -222,29 +227,26 @@ TEST(Placement, ExchangesByTheNotionInsideIntervals) {
 }
 
 TEST(Placement, RecordsWhatItsExchangeLooksAt) {
-  const auto names = [](const config::RunConfig& config) {
+  const auto names = [](const PlacementSpec& spec) {
     std::vector<std::string_view> result;
-    for (const importance::NotionEntry& notion : tracked_notions(config::placement_spec(config)))
-      result.push_back(notion.name);
+    for (const importance::AnyNotion& notion : tracked_notions(spec)) result.push_back(notion.name);
     return result;
   };
-  config::RunConfig config = exchanging("partial");
-  EXPECT_EQ(names(config), std::vector<std::string_view>{"loss-average"});
-  config.exchange.strategy = "ilag-pair";
-  config.importance.record = {"margin", "loss-average"};
-  EXPECT_EQ(names(config), (std::vector<std::string_view>{"loss-average", "margin", "loss-last"}));
-  config.importance.notion = "loss-last";
-  config.importance.record = {};
-  EXPECT_EQ(names(config), std::vector<std::string_view>{"loss-last"});
+  PlacementSpec spec = exchanging("partial");
+  EXPECT_EQ(names(spec), std::vector<std::string_view>{"loss-average"});
+  spec.exchange = find_entry(kExchanges, "exchange", "ilag-pair");
+  spec.record = importance::notions_named({"margin", "loss-average"});
+  EXPECT_EQ(names(spec), (std::vector<std::string_view>{"loss-average", "margin", "loss-last"}));
+  spec.notion = find_entry(importance::kNotions, "notion", "loss-last");
+  spec.record = {};
+  EXPECT_EQ(names(spec), std::vector<std::string_view>{"loss-last"});
 }
 
 TEST(Placement, IsTheSameForTheSameSeedOnly) {
-  for (const config::RunConfig& config : {importance_aware(), exchanging("is-pair")}) {
-    config::RunConfig other_config = config;
-    other_config.seed = 6;
-    Placement first(config::placement_spec(config), make_data()),
-        second(config::placement_spec(config), make_data());
-    Placement other(config::placement_spec(other_config), make_data());
+  for (const PlacementSpec& spec : {importance_aware(), exchanging("is-pair")}) {
+    PlacementSpec other_spec = spec;
+    other_spec.seed = 6;
+    Placement first(spec, make_data()), second(spec, make_data()), other(other_spec, make_data());
     const auto losses = [] { return losses_of(50); };
     for (std::uint32_t epoch = 0; epoch < 12; ++epoch) {
       for (Placement* placement : {&first, &second, &other}) run_epoch(*placement, epoch, losses);
@@ -261,14 +263,14 @@ TEST(Placement, IsTheSameForTheSameSeedOnly) {
 }
 
 TEST(Placement, RestoredGoesOnAsIfNothingHadHappened) {
-  for (config::RunConfig config :
+  for (PlacementSpec spec :
        {importance_aware(), exchanging("partial"), exchanging("ilag-pair"), exchanging("is")}) {
-    config.workers.shuffle = ShuffleKind::kShared;
-    config.partition.sticky = true;
+    spec.shuffle = ShuffleKind::kShared;
+    spec.sticky = true;
     const auto losses = [] { return losses_of(50); };
-    Placement first(config::placement_spec(config), make_data());
+    Placement first(spec, make_data());
     for (std::uint32_t epoch = 0; epoch < 5; ++epoch) run_epoch(first, epoch, losses);
-    Placement second(config::placement_spec(config), make_data());
+    Placement second(spec, make_data());
     second.restore(first.partition(), first.table(), first.dealt_by(), first.arrivals());
     for (std::uint32_t epoch = 5; epoch < 12; ++epoch) {
       const auto change = run_epoch(first, epoch, losses);
@@ -289,10 +291,10 @@ TEST(Placement, RestoredGoesOnAsIfNothingHadHappened) {
 }
 
 TEST(Placement, MovesLessIfSticky) {
-  config::RunConfig config = importance_aware();
-  Placement loose(config::placement_spec(config), make_data());
-  config.partition.sticky = true;
-  Placement sticky(config::placement_spec(config), make_data());
+  PlacementSpec spec = importance_aware();
+  Placement loose(spec, make_data());
+  spec.sticky = true;
+  Placement sticky(spec, make_data());
   std::uint64_t moved_loose = 0, moved_sticky = 0;
   for (std::uint32_t epoch = 0; epoch < 12; ++epoch) {
     const auto of_loose = run_epoch(loose, epoch);
@@ -308,9 +310,9 @@ TEST(Placement, MovesLessIfSticky) {
 
 TEST(Placement, OrdersEveryWorkersOwnExamplesAnewInEachEpoch) {
   for (const ShuffleKind shuffle : {ShuffleKind::kPerWorker, ShuffleKind::kShared}) {
-    config::RunConfig config = importance_aware();
-    config.workers.shuffle = shuffle;
-    Placement placement(config::placement_spec(config), make_data());
+    PlacementSpec spec = importance_aware();
+    spec.shuffle = shuffle;
+    Placement placement(spec, make_data());
     std::vector<ExampleId> earlier;
     for (std::uint32_t epoch = 0; epoch < 12; ++epoch) {
       run_epoch(placement, epoch);
@@ -327,9 +329,9 @@ TEST(Placement, OrdersEveryWorkersOwnExamplesAnewInEachEpoch) {
 }
 
 TEST(Placement, MovesThePositionsOfARankingAlikeIfTheShuffleIsShared) {
-  config::RunConfig config = importance_aware();
-  config.workers.shuffle = ShuffleKind::kShared;
-  Placement placement(config::placement_spec(config), make_data());
+  PlacementSpec spec = importance_aware();
+  spec.shuffle = ShuffleKind::kShared;
+  Placement placement(spec, make_data());
   for (std::uint32_t epoch = 0; epoch <= 3; ++epoch) run_epoch(placement, epoch);
   // Workers 2 and 3 have equally many examples of a striped ranking: at each place of the order
   // they stand next to each other in it.

@@ -51,6 +51,35 @@ TEST(Schedule, MakesOneIntervalOfWhatIsShorterThanOne) {
   EXPECT_TRUE(only({.epochs = 10, .warmup = 10, .interval = 30}, Kind::kHeuristic).empty());
 }
 
+TEST(Schedule, WithoutAnEndRepartitionsEveryInterval) {
+  const ScheduleSpec closed{.epochs = 9, .warmup = 1, .interval = 3, .exchange = true};
+  ScheduleSpec open = closed;
+  open.open_end = true;
+  const auto starts = [](const ScheduleSpec& spec) {
+    std::vector<std::uint32_t> epochs;
+    for (const ScheduleEvent& event : only(spec, Kind::kHeuristic)) epochs.push_back(event.epoch);
+    return epochs;
+  };
+  EXPECT_EQ(starts(closed), (std::vector<std::uint32_t>{1, 4}));
+  EXPECT_EQ(starts(open), (std::vector<std::uint32_t>{1, 4, 7}));
+  open.epochs = 1;
+  EXPECT_EQ(event_at(open, 3001), (ScheduleEvent{3001, Kind::kHeuristic, {2998, 3001}}));
+  EXPECT_EQ(event_at(open, 3002)->kind, Kind::kExchange);
+  EXPECT_FALSE(event_at(closed, 9));
+}
+
+TEST(Schedule, OfAnEpochIsThatOfTheRun) {
+  for (const ScheduleSpec& spec : {ScheduleSpec{.epochs = 20, .warmup = 3, .interval = 4},
+                                   ScheduleSpec{.epochs = 20, .interval = 3, .exchange = true},
+                                   ScheduleSpec{.epochs = 20, .interval = 0, .exchange = true}}) {
+    std::vector<ScheduleEvent> events;
+    for (std::uint32_t epoch = 0; epoch < 30; ++epoch) {
+      if (const auto event = event_at(spec, epoch)) events.push_back(*event);
+    }
+    EXPECT_EQ(events, make_schedule(spec));
+  }
+}
+
 TEST(Schedule, SaysWhatContradictsItself) {
   const auto complaint = [](const ScheduleSpec& spec) {
     return testing::message_of<ConfigError>([&] { make_schedule(spec); });

@@ -218,12 +218,15 @@ class LockTest(unittest.TestCase):
     def test_partitioning_five_million(self):
         importance = np.random.default_rng(3).random(5_000_000)
         owners = impart.partition(importance, "balanced", 64).owners
+        spec = impart._core.PlacementSpec()
+        spec.workers = 64
+        ownership = impart._core.Ownership(spec, owners.size, None)
+        ownership.restore(owners, np.zeros(0, np.float32), np.zeros(0, np.uint64))
         work = {
             "partition": lambda: impart._core.partition(importance, "balanced", 64, 0, 0, None,
                                                         owners, 64),
             "exchange": lambda: impart._core.exchange(owners, 64, "is", importance, 0.5, 0, 0, 0),
-            "visits": lambda: impart._core.epoch_visits(owners, 64, None, 0, 0, "per-worker",
-                                                        "pad", 32, 0, 1),
+            "visits": lambda: ownership.visits(0, "pad", 32, 0, 1),
         }
         for name, run in work.items():
             with self.subTest(name):

@@ -4,11 +4,17 @@
     PYTHONPATH=build/dev/python python3 sampler_test.py
 """
 
+import base64
 import collections
+import copy
+import gc
 import io
+import json
+import pathlib
 import subprocess
 import sys
 import unittest
+import weakref
 
 import numpy as np
 
@@ -28,6 +34,15 @@ def loss_of(ids, epoch):
     """A loss that depends on nothing else."""
     ids = np.asarray(ids)
     return (np.sin(ids * 12.9898 + epoch * 78.233) + 1.5).astype(np.float32)
+
+
+def load_saved_state(name):
+    """A JSON file in which {"bytes": ...} stands for bytes."""
+    def decode(value):
+        return base64.b64decode(value["bytes"]) if value.keys() == {"bytes"} else value
+
+    path = pathlib.Path(__file__).resolve().parent / "data" / name
+    return json.loads(path.read_text(), object_hook=decode)
 
 
 class Ranks:
@@ -97,6 +112,18 @@ class CoverTest(unittest.TestCase):
                     self.assertTrue(0 < moved <= 12, (strategy, moved))
                 before = now
 
+    def test_exchanges_take_doubles_as_they_are(self):
+        losses = 10.0 ** -(50 + np.arange(N))  # all 0 as floats
+        sampler = impart.ImportanceSampler(N, heuristic="random", warmup=0, interval=0, workers=4,
+                                           exchange="is-pair", fraction=0.5)
+        sampler.set_epoch(0)
+        before = sampler.partition
+        sampler.set_epoch(1, losses=lambda: losses)
+        self.assertEqual(sampler.partition,
+                         impart.exchange(before, "is-pair", 0.5, losses, epoch=1))
+        self.assertNotEqual(sampler.partition, impart.exchange(before, "is-pair", 0.5,
+                                                               losses.astype(np.float32), epoch=1))
+
     def test_workers_of_one_rank_come_in_turn(self):
         alone = impart.ImportanceSampler(N, warmup=3, workers=4, rank=0, world_size=1)
         spread = [impart.ImportanceSampler(N, warmup=3, rank=r, world_size=4) for r in range(4)]
@@ -138,6 +165,23 @@ class CoverTest(unittest.TestCase):
         self.assertEqual(tracker.statistics()["visits"].sum(), 2)
         self.assertEqual(tracker.statistics(ids[0])["loss_mean"], 1)
 
+    def test_arrivals_come_last(self):
+        """And else in the same order."""
+        options = dict(examples=40, heuristic="random", warmup=0, interval=0, exchange="partial",
+                       fraction=0.3, uneven="weight")
+        plain, last = Ranks(2, **options), Ranks(2, arrivals_last=True, **options)
+        before = None
+        for epoch in range(4):
+            usual, found = plain.train(epoch), last.train(epoch)
+            now = last.samplers[0].partition
+            self.assertEqual(now, plain.samplers[0].partition)
+            moved = set() if before is None else set(impart.move_plan(before, now).examples.tolist())
+            self.assertEqual(bool(moved), epoch > 0)
+            for mine, others in zip(usual, found):
+                self.assertEqual(others, [i for i in mine if i not in moved]
+                                 + [i for i in mine if i in moved])
+            before = now
+
     def test_functions_as_heuristics(self):
         def halves(importance, workers):
             return np.arange(importance.size) * workers // importance.size
@@ -146,6 +190,55 @@ class CoverTest(unittest.TestCase):
         ranks.train(0)
         visits = ranks.train(1)
         self.assertEqual(sorted(visits[0]), list(range(19)))
+
+    def test_functions_get_what_they_have_parameters_for(self):
+        calls = []
+
+        def alike(importance, workers, previous, labels, seed, epoch):
+            calls.append((importance.dtype, workers, previous, labels.tolist(), seed, epoch))
+            return previous
+
+        ranks = Ranks(2, heuristic=alike, labels=np.arange(N) % 3, warmup=1, interval=1)
+        ranks.train(0)
+        first = ranks.samplers[1].partition
+        ranks.train(1)
+        self.assertEqual(len(calls), 2)
+        self.assertEqual(calls[1], (np.float32, 2, first, [i % 3 for i in range(N)], 5, 1))
+        self.assertEqual(ranks.samplers[1].partition, first)
+
+    def test_exceptions_of_functions_come_through(self):
+        class NotToday(Exception):
+            pass
+
+        def refuse(importance, workers):
+            raise NotToday("come back tomorrow")
+
+        def too_few(importance, workers):
+            return np.zeros(3, int)
+
+        for function, exception, message in [(refuse, NotToday, "^come back tomorrow$"),
+                                             (too_few, impart.DataError, "heuristic too_few: ")]:
+            ranks = Ranks(1, heuristic=function, warmup=1, interval=1)
+            visits, = ranks.train(0)
+            sampler, = ranks.samplers
+            with self.assertRaisesRegex(exception, message):
+                sampler.set_epoch(1)
+            self.assertEqual(sampler.epoch, 0)
+            sampler.set_epoch(0)
+            self.assertEqual(list(sampler), visits)
+
+    def test_samplers_are_collected_with_the_functions_that_know_them(self):
+        def deal(importance, workers):
+            return np.arange(importance.size) % len(sampler.partition.sizes)
+
+        sampler = impart.ImportanceSampler(N, heuristic=deal, warmup=1, interval=1)
+        sampler.set_epoch(0)
+        sampler.tracker.observe(range(N), loss=np.ones(N))
+        sampler.set_epoch(1)
+        gone = weakref.ref(sampler)
+        del sampler, deal
+        gc.collect()
+        self.assertIsNone(gone())
 
     def test_a_sampler_makes_the_tracker_that_it_needs(self):
         self.assertIsNone(impart.ImportanceSampler(N, heuristic="random").tracker)
@@ -319,6 +412,47 @@ class ResumeTest(unittest.TestCase):
         self.assertEqual(list(resumed), order[11:])
         with self.assertRaisesRegex(impart.ConfigError, "99 examples were consumed"):
             sampler.state_dict(consumed=99)
+
+    def test_arrivals_are_kept(self):
+        def make():
+            return impart.ImportanceSampler(N, heuristic="random", warmup=0, interval=0, workers=4,
+                                            exchange="partial", arrivals_last=True)
+
+        sampler = make()
+        for epoch in range(3):
+            sampler.set_epoch(epoch)
+        order = list(sampler)
+        resumed = make()
+        resumed.load_state_dict(sampler.state_dict(consumed=10))
+        self.assertEqual(list(resumed), order[10:])
+        for one in [sampler, resumed]:
+            one.set_epoch(3)
+        self.assertEqual(list(resumed), list(sampler))
+
+    def test_states_of_earlier_versions(self):
+        """Saved before arrivals could come last."""
+        saved = load_saved_state("sampler_state_1.json")
+        tracker = impart.Tracker(11, ["loss-variance"])
+        options = dict(warmup=2, interval=2, seed=3, workers=2)
+        sampler = impart.ImportanceSampler(11, tracker, "stripes", **options)
+        sampler.load_state_dict(saved["state"])
+        self.assertEqual((sampler.epoch, tracker.visits), (4, 4 * 12 + 4))
+        self.assertEqual(list(sampler), saved["order"][saved["consumed"]:])
+        other = impart.ImportanceSampler(11, impart.Tracker(11), "stripes", arrivals_last=True,
+                                         **options)
+        with self.assertRaisesRegex(impart.ConfigError, "arrivals_last False, this one True"):
+            other.load_state_dict(saved["state"])
+
+    def test_copies_go_on_alike(self):
+        sampler = impart.ImportanceSampler(N, heuristic="random", warmup=1, interval=0, workers=3,
+                                           exchange="partial", arrivals_last=True)
+        for epoch in range(3):
+            sampler.set_epoch(epoch)
+        twin = copy.deepcopy(sampler)
+        for epoch in range(2, 5):
+            for one in [sampler, twin]:
+                one.set_epoch(epoch)
+            self.assertEqual(list(twin), list(sampler))
 
     def test_states_that_do_not_fit(self):
         sampler, _ = self.make(rank=0, world_size=2)

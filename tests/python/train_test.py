@@ -40,6 +40,8 @@ CASES = {
                                       "exchange.fraction": 0.13},
     "exchange inside intervals": {"exchange.strategy": "balance-pair", "partition.heuristic":
                                   "snake", "importance.window": "run", "workers.uneven": "drop"},
+    "arrivals last": {"exchange.strategy": "partial", "exchange.fraction": 0.2,
+                      "exchange.arrivals_last": "true", "partition.interval": 4},
 }
 
 
@@ -94,7 +96,8 @@ class TrainTest(unittest.TestCase):
             sticky=config.get("partition.sticky") == "true", exchange=exchange,
             fraction=config.get("exchange.fraction", 0.1),
             labels=self.labels() if heuristic == "class-stripes" else None,
-            shuffle=config.get("workers.shuffle", "per-worker"))
+            shuffle=config.get("workers.shuffle", "per-worker"),
+            arrivals_last=config.get("exchange.arrivals_last") == "true")
         return impart.ImportanceBatchSampler(sampler, BATCH), tracker
 
     def check(self, case):

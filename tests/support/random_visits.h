@@ -28,7 +28,7 @@ struct VisitBatch {
   }
 };
 
-inline std::vector<importance::NotionEntry> all_notions() {
+inline std::vector<importance::AnyNotion> all_notions() {
   return {std::begin(importance::kNotions), std::end(importance::kNotions)};
 }
 

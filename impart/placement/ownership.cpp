@@ -1,0 +1,180 @@
+#include "impart/placement/ownership.h"
+
+#include <algorithm>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "impart/core/error.h"
+#include "impart/placement/imbalance.h"
+
+namespace impart::placement {
+namespace {
+
+using Kind = ScheduleEvent::Kind;
+
+std::uint64_t count_exchanges_before(std::uint32_t epoch, const ScheduleSpec& schedule) {
+  std::uint64_t count = 0;
+  for (std::uint32_t at = 0; at < epoch; ++at) {
+    const auto event = event_at(schedule, at);
+    if (event && event->kind == Kind::kExchange) ++count;
+  }
+  return count;
+}
+
+using AnyFloats = std::variant<std::vector<float>, std::vector<double>>;
+
+AnyFloats importance_for(const AnyExchange& exchange, std::uint64_t examples,
+                         const ImportanceSources& sources) {
+  switch (exchange.source) {
+    case ImportanceSource::kInferenceLoss:
+      return sources.inference_loss();
+    case ImportanceSource::kTrainingLoss:
+      return sources.training_loss();
+    case ImportanceSource::kNotion:
+      return sources.notion();
+    case ImportanceSource::kNone:
+      break;
+  }
+  return std::vector<float>(examples);
+}
+
+std::vector<float> to_floats(std::vector<float>&& values) {
+  return std::move(values);
+}
+
+std::vector<float> to_floats(const std::vector<double>& values) {
+  std::vector<float> floats;
+  floats.reserve(values.size());
+  for (const double value : values) floats.push_back(static_cast<float>(value));
+  return floats;
+}
+
+}  // namespace
+
+Ownership::Ownership(PlacementSpec spec, PlacementData data)
+    : spec_(std::move(spec)),
+      data_(std::move(data)),
+      schedule_(schedule_spec(spec_)),
+      partition_({}, spec_.workers) {
+  make_schedule(schedule_);  // finds contradictions
+}
+
+ImportanceSource Ownership::looks_at(std::uint32_t epoch) const {
+  const auto event = event_at(schedule_, epoch);
+  if (!event || event->kind == Kind::kRandom) return ImportanceSource::kNone;
+  if (event->kind == Kind::kExchange) return spec_.exchange->source;
+  return spec_.heuristic.uses_importance ? ImportanceSource::kNotion : ImportanceSource::kNone;
+}
+
+std::optional<PlacementChange> Ownership::prepare_epoch(std::uint32_t epoch,
+                                                        const ImportanceSources& sources) {
+  const auto event = event_at(schedule_, epoch);
+  if (!event) {
+    arrivals_.clear();
+    return std::nullopt;
+  }
+  switch (event->kind) {
+    case Kind::kRandom:
+      return deal_randomly(epoch);
+    case Kind::kHeuristic:
+      return deal_by_heuristic(epoch, sources);
+    case Kind::kExchange:
+      return exchange(epoch, sources);
+  }
+  return std::nullopt;
+}
+
+PlacementChange Ownership::deal_randomly(std::uint32_t epoch) {
+  const std::vector<float> nothing(data_.examples);
+  return replace(
+      shuffle_evenly(nothing, {.workers = spec_.workers, .seed = spec_.seed, .epoch = epoch}),
+      Kind::kRandom, {});
+}
+
+PlacementChange Ownership::deal_by_heuristic(std::uint32_t epoch,
+                                             const ImportanceSources& sources) {
+  std::vector<float> importance = sources.close_window();
+  Partition next =
+      spec_.heuristic.function(importance, {.workers = spec_.workers,
+                                            .seed = spec_.seed,
+                                            .epoch = epoch,
+                                            .labels = data_.labels,
+                                            .sticky_to = spec_.sticky ? &partition_ : nullptr});
+  if (!spec_.heuristic.uses_importance) importance.clear();
+  return replace(std::move(next), Kind::kHeuristic, std::move(importance));
+}
+
+PlacementChange Ownership::exchange(std::uint32_t epoch, const ImportanceSources& sources) {
+  const AnyExchange& exchange = *spec_.exchange;
+  const ExchangeSpec asked{.fraction = spec_.fraction,
+                           .seed = spec_.seed,
+                           .epoch = epoch,
+                           .earlier_exchanges = count_exchanges_before(epoch, schedule_)};
+  const auto carry_out = [&](auto& importance) {
+    Partition next = exchange.function(partition_, importance, asked);
+    if (exchange.source == ImportanceSource::kNone) importance.clear();
+    return replace(std::move(next), Kind::kExchange, to_floats(std::move(importance)));
+  };
+  AnyFloats importance = importance_for(exchange, data_.examples, sources);
+  return std::visit(carry_out, importance);
+}
+
+PlacementChange Ownership::replace(Partition next, Kind kind, std::vector<float> importance) {
+  PlacementChange change{.kind = kind};
+  if (has_partition_) {
+    change.plan = diff(partition_, next);
+    change.moved = change.plan.moves.size();
+    change.messages = change.plan.messages();
+  }
+  arrivals_.clear();
+  if (spec_.arrivals_last) {
+    for (const Move& move : change.plan.moves) arrivals_.push_back(move.example);
+  }
+  partition_ = std::move(next);
+  has_partition_ = true;
+  if (kind != Kind::kExchange) dealt_by_ = importance;
+  change.importance = std::move(importance);
+  return change;
+}
+
+void Ownership::measure(PlacementChange& change) const {
+  if (!change.importance.empty()) {
+    const Imbalance imbalance = measure_imbalance(partition_, change.importance);
+    change.imbalance_cv = imbalance.cv;
+    change.imbalance_ks = imbalance.ks;
+  }
+  if (!data_.labels.empty()) change.class_skew = measure_class_skew(partition_, data_.labels);
+}
+
+Parts Ownership::order(std::uint32_t epoch) const {
+  Parts order = order_epoch(
+      partition_,
+      {.seed = spec_.seed, .epoch = epoch, .shuffle = spec_.shuffle, .importance = dealt_by_});
+  if (arrivals_.empty()) return order;
+  std::vector<bool> arrived(data_.examples);
+  for (const ExampleId id : arrivals_) arrived[index(id)] = true;
+  for (std::uint32_t worker = 0; worker < order.workers(); ++worker) {
+    const auto visits = order.of(WorkerId{worker});
+    std::stable_partition(visits.begin(), visits.end(),
+                          [&](ExampleId id) { return !arrived[index(id)]; });
+  }
+  return order;
+}
+
+void Ownership::restore(Partition partition, std::vector<float> dealt_by,
+                        std::vector<ExampleId> arrivals) {
+  const auto exists = [&](ExampleId id) { return index(id) < data_.examples; };
+  const bool fits = partition.examples() == data_.examples &&
+                    (dealt_by.empty() || dealt_by.size() == data_.examples) &&
+                    std::all_of(arrivals.begin(), arrivals.end(), exists);
+  if (!fits) {
+    throw DataError(fmt::format("the saved partition is not of {} examples", data_.examples));
+  }
+  partition_ = std::move(partition);
+  dealt_by_ = std::move(dealt_by);
+  arrivals_ = std::move(arrivals);
+  has_partition_ = true;
+}
+
+}  // namespace impart::placement
