@@ -18,6 +18,7 @@
 #include "impart/config/config_file.h"
 #include "impart/config/config_text.h"
 #include "impart/core/error.h"
+#include "impart/run/result_columns.h"
 #include "impart/train/run.h"
 
 namespace impart::cli {
@@ -74,14 +75,12 @@ void print_summary(const config::RunConfig& config, const train::RunOutcome& out
     fmt::print("stopped and checkpointed; go on with: impart train --resume {}\n", config.output);
     return;
   }
-  const std::string result =
-      s.best_perplexity
-          ? fmt::format("best perplexity {:.3f} (epoch {}), final {:.3f}", *s.best_perplexity,
-                        s.best_epoch + 1, s.final_perplexity.value_or(0))
-          : fmt::format("best accuracy {:.2f} % (epoch {}), final {:.2f} %",
-                        s.best_accuracy.value_or(0), s.best_epoch + 1,
-                        s.final_accuracy.value_or(0));
-  fmt::print("{}, {:.1f} s, {} examples moved\n", result, s.seconds_total, s.examples_moved);
+  const data::Task& task = outcome.task;
+  const run::ResultColumn& column = run::column_of(task.metric);
+  fmt::print("best {} {} (epoch {}), final {}, {:.1f} s, {} examples moved\n", task.metric,
+             data::score_text(task, (s.*column.best).value_or(0)), s.best_epoch + 1,
+             data::score_text(task, (s.*column.last).value_or(0)), s.seconds_total,
+             s.examples_moved);
   fmt::print("run directory: {}\n", config.output);
 }
 

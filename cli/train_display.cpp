@@ -39,8 +39,7 @@ void TrainDisplay::show_progress(const train::RunProgress& p) {
                         duration_text(p.seconds_left));
   }
   if (p.loss) line += fmt::format("  loss {:.4f}", *p.loss);
-  if (p.perplexity) line += fmt::format("  perplexity {:.3f}", *p.perplexity);
-  if (p.accuracy && !p.perplexity) line += fmt::format("  accuracy {:.2f} %", *p.accuracy);
+  if (p.score) line += fmt::format("  {} {}", p.task.metric, data::score_text(p.task, *p.score));
   fmt::print(stderr, "\r\x1b[K{}", line);
   std::fflush(stderr);
 }
@@ -48,12 +47,7 @@ void TrainDisplay::show_progress(const train::RunProgress& p) {
 void TrainDisplay::show_epoch(const train::EpochReport& r) {
   std::string line = fmt::format("epoch {:>3}/{}  loss {:.4f}  train {:.2f} %", r.epoch + 1,
                                  r.epochs, r.train_loss, r.train_accuracy);
-  if (r.test_perplexity) {
-    line += fmt::format("  test loss {:.4f}  perplexity {:.3f}", r.test_loss.value_or(0),
-                        *r.test_perplexity);
-  } else if (r.test_accuracy) {
-    line += fmt::format("  test {:.2f} %", *r.test_accuracy);
-  }
+  if (r.score) line += "  " + data::test_text(r.task, r.test_loss.value_or(0), *r.score);
   line += fmt::format("  {:.1f} s", r.seconds);
   if (r.event == "heuristic") line += "  repartitioned";
   if (r.event == "exchange") line += "  exchanged";

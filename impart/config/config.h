@@ -170,14 +170,10 @@ struct ExchangeConfig {
 
 /// Where the bytes of examples live.
 struct StoreConfig {
-  enum class Kind {
-    kReplicated,   ///< every process holds all examples; only owners change
-    kPartitioned,  ///< a process holds its workers' parts; examples travel
-  };
-  Kind kind = Kind::kReplicated;
-  bool files = false;         ///< replicated: read examples from their files at every visit
-  std::uint32_t cache = 256;  ///< MiB per process for what was read from files; 0: none
-  std::string path = {};      ///< partitioned: the local folder of the parts; empty: in memory
+  std::string kind = "replicated";  ///< a row of store::kStores
+  bool files = false;               ///< replicated: read examples from their files at every visit
+  std::uint32_t cache = 256;        ///< MiB per process for what was read from files; 0: none
+  std::string path = {};  ///< partitioned: the local folder of the parts; empty: in memory
   bool operator==(const StoreConfig&) const = default;
 };
 

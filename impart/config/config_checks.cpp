@@ -9,6 +9,7 @@
 #include "impart/core/named_table.h"
 #include "impart/placement/exchanges.h"
 #include "impart/placement/schedule.h"
+#include "impart/store/stores.h"
 
 namespace impart::config {
 namespace {
@@ -65,7 +66,7 @@ void check_precision(const RunConfig& config) {
 
 void check_store(const RunConfig& config) {
   const StoreConfig& store = config.store;
-  const bool partitioned = store.kind == StoreConfig::Kind::kPartitioned;
+  const bool partitioned = !find_entry(store::kStores, "store", store.kind).holds_all;
   if (partitioned && store.files) {
     throw ConfigError("store.files: true needs store.kind: replicated; parts have a store.path");
   }

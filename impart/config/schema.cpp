@@ -7,6 +7,7 @@
 #include "impart/importance/notions.h"
 #include "impart/placement/exchanges.h"
 #include "impart/placement/heuristics.h"
+#include "impart/store/stores.h"
 
 namespace impart::config {
 namespace {
@@ -270,11 +271,8 @@ void add_placement(Schema& schema, const placement::OwnRows& own) {
   exchange.key("arrivals_last", &ExchangeConfig::arrivals_last, flag(),
                "visit what has just moved after the rest: the first steps need not wait for it");
 
-  using Kind = StoreConfig::Kind;
   SectionKeys store(schema, "store", &RunConfig::store);
-  store.key("kind", &StoreConfig::kind,
-            choice<Kind>("store",
-                         {{"replicated", Kind::kReplicated}, {"partitioned", Kind::kPartitioned}}),
+  store.key("kind", &StoreConfig::kind, name_of("store", names_of(store::kStores)),
             "every process can read all examples, or holds only those of its workers");
   store.key("files", &StoreConfig::files, flag(),
             "replicated: read examples from their files at every visit, not once into memory");

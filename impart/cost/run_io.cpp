@@ -17,6 +17,7 @@
 #include "impart/run/ledger_file.h"
 #include "impart/run/metrics_log.h"
 #include "impart/run/run_files.h"
+#include "impart/store/stores.h"
 
 namespace impart::cost {
 namespace {
@@ -157,7 +158,7 @@ class RunReader {
   }
 
   RunIo compare_all() {
-    RunIo run{.folder = folder_, .store = is_partitioned() ? "partitioned" : "replicated"};
+    RunIo run{.folder = folder_, .store = config_.store.kind};
     if (!run::read_status(folder_)) run.notes.emplace_back("is still running, or was killed");
     const std::string ledger = folder_ + "/ledger.jsonl";
     if (!fs::exists(ledger)) {
@@ -172,7 +173,7 @@ class RunReader {
 
  private:
   bool is_partitioned() const {
-    return config_.store.kind == config::StoreConfig::Kind::kPartitioned;
+    return !find_entry(store::kStores, "store", config_.store.kind).holds_all;
   }
   bool knows_sizes() const { return sizes_.examples && sizes_.payload_bytes; }
 

@@ -10,6 +10,7 @@
 
 #include "impart/core/error.h"
 #include "impart/data/payloads/memory_payloads.h"
+#include "impart/store/stores.h"
 
 namespace impart::feed {
 namespace {
@@ -78,7 +79,7 @@ void check(std::string_view part, const TensorSet& set, std::uint32_t classes) {
 }
 
 bool wants_store(const config::RunConfig& config) {
-  return config.store.kind == config::StoreConfig::Kind::kPartitioned || config.store.files;
+  return !find_entry(store::kStores, "store", config.store.kind).holds_all || config.store.files;
 }
 
 LoadedData take(data::ImageData data, const config::RunConfig& config) {

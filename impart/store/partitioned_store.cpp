@@ -16,6 +16,7 @@
 #include "impart/placement/hosted_workers.h"
 #include "impart/store/lanes.h"
 #include "impart/store/settlement.h"
+#include "impart/store/stores.h"
 
 namespace impart::store {
 namespace {
@@ -196,6 +197,13 @@ std::unique_ptr<Store> make_partitioned_store(const PartitionedStoreSpec& spec,
   const placement::HostedWorkers hosted =
       placement::hosted_workers(spec.workers, communicator.rank(), communicator.size());
   return std::make_unique<PartitionedStore>(spec, hosted, communicator, std::move(source));
+}
+
+std::unique_ptr<Store> open_partitioned(const StoreSpec& spec, comm::Communicator& communicator,
+                                        std::shared_ptr<const data::PayloadSource> source) {
+  return make_partitioned_store(
+      {.workers = spec.workers, .path = spec.path, .data_id = spec.data_id}, communicator,
+      std::move(source));
 }
 
 }  // namespace impart::store

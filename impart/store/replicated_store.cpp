@@ -9,6 +9,7 @@
 #include "impart/core/error.h"
 #include "impart/placement/hosted_workers.h"
 #include "impart/store/payload_cache.h"
+#include "impart/store/stores.h"
 
 namespace impart::store {
 namespace {
@@ -76,6 +77,12 @@ std::unique_ptr<Store> make_replicated_store(const ReplicatedStoreSpec& spec,
   const placement::HostedWorkers hosted =
       placement::hosted_workers(spec.workers, communicator.rank(), communicator.size());
   return std::make_unique<ReplicatedStore>(spec, hosted, std::move(source));
+}
+
+std::unique_ptr<Store> open_replicated(const StoreSpec& spec, comm::Communicator& communicator,
+                                       std::shared_ptr<const data::PayloadSource> source) {
+  return make_replicated_store({.workers = spec.workers, .cache_bytes = spec.cache_bytes},
+                               communicator, std::move(source));
 }
 
 }  // namespace impart::store

@@ -4,6 +4,7 @@
 
 #include "impart/comm/communicator.h"
 #include "impart/config/config.h"
+#include "impart/data/task.h"
 #include "impart/feed/feed.h"
 #include "impart/models/classifier.h"
 
@@ -17,11 +18,8 @@ struct EvaluationSpec {
   WorkerId reader = {};              ///< a hosted worker, at whose cost examples are read
 };
 
-struct Evaluation {
-  std::uint64_t predictions = 0;  ///< examples, or tokens with a target
-  double loss = 0;                ///< mean over the predictions, in nats
-  double accuracy = 0;            ///< percent of them
-};
+/// Its bytes are for those to fill in who know the text.
+using Evaluation = data::TestOutcome;
 
 /// Loss and accuracy on a data set. The batches, in file order, are dealt to the processes in turn.
 ///

@@ -9,6 +9,7 @@
 
 #include "impart/comm/communicator.h"
 #include "impart/config/config.h"
+#include "impart/data/task.h"
 #include "impart/run/run_files.h"
 
 namespace impart::models {
@@ -25,10 +26,11 @@ struct RunProgress {
   std::string_view phase;  ///< "train", "evaluate", "repartition", "exchange", "checkpoint"
   std::uint32_t epoch = 0, epochs = 0;
   std::uint32_t step = 0, steps = 0;
-  double examples_per_second = 0;        ///< of the run so far, while training
-  double seconds_left = 0;               ///< at that speed
-  std::optional<double> loss, accuracy;  ///< of the last epoch
-  std::optional<double> perplexity;      ///< instead of the accuracy, of language
+  double examples_per_second = 0;    ///< of the run so far, while training
+  double seconds_left = 0;           ///< at that speed
+  std::optional<double> loss;        ///< of the last epoch
+  data::Task task = data::kClasses;  ///< that is learned
+  std::optional<double> score;       ///< of the last evaluation, by the task's metric
 };
 
 /// What one epoch came to, as in metrics.jsonl.
@@ -36,7 +38,8 @@ struct EpochReport {
   std::uint32_t epoch = 0, epochs = 0;
   double train_loss = 0, train_accuracy = 0;
   std::optional<double> test_loss, test_accuracy;
-  std::optional<double> test_perplexity, test_bits_per_byte;  ///< of language
+  data::Task task = data::kClasses;  ///< that is learned
+  std::optional<double> score;       ///< of the test examples, by the task's metric
   double seconds = 0;
   std::string event;  ///< what happened to the partition before it; "" if nothing
 };
@@ -71,6 +74,7 @@ struct RunSpec {
 /// How a run ended.
 struct RunOutcome {
   run::RunSummary summary;
+  data::Task task = data::kClasses;  ///< whose metric the results are
   bool preempted = false;
 };
 

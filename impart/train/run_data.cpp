@@ -14,8 +14,9 @@
 #include "impart/feed/stored_feed.h"
 #include "impart/feed/tensor_feed.h"
 #include "impart/feed/token_feed.h"
-#include "impart/store/partitioned_store.h"
+#include "impart/store/memory_store.h"
 #include "impart/store/replicated_store.h"
+#include "impart/store/stores.h"
 
 namespace impart::train {
 namespace {
@@ -104,8 +105,18 @@ std::uint64_t bytes_of(const data::PayloadSource& payloads) {
   return bytes;
 }
 
+/// The stores of examples that are all in memory, for which `loaded_bytes` were read.
+void add_memory_stores(RunData& data, std::uint64_t loaded_bytes, const config::RunConfig& config,
+                       comm::Communicator& communicator) {
+  data.train_store = store::make_memory_store(
+      {.workers = config.workers.count, .examples = data.examples, .loaded_bytes = loaded_bytes},
+      communicator);
+  data.test_store = store::make_memory_store(
+      {.workers = config.workers.count, .examples = data.test->examples()}, communicator);
+}
+
 RunData prepare_in_memory(data::ImageData images, const config::RunConfig& config,
-                          torch::Device device) {
+                          torch::Device device, comm::Communicator& communicator) {
   const data::ImageSet& set = images.train;
   RunData data{.examples = set.count,
                .classes = set.classes,
@@ -114,12 +125,17 @@ RunData prepare_in_memory(data::ImageData images, const config::RunConfig& confi
                .labels = set.labels,
                .truth = set.truth,
                .payload_bytes = set.count * set.image_bytes()};
-  if (reads_files(data::kDatasets, config.data.name)) data.loaded_bytes = data.payload_bytes;
   data.train = feed::make_device_feed(feed::put_on_device(set, device),
                                       augmentation_of(config, config.seed, set.count));
   data.test = feed::make_device_feed(feed::put_on_device(images.test, device),
                                      augmentation_of(config, ~config.seed, images.test.count));
+  add_memory_stores(data, reads_files(data::kDatasets, config.data.name) ? data.payload_bytes : 0,
+                    config, communicator);
   return data;
+}
+
+const store::StoreEntry& kind_of_store(const config::RunConfig& config) {
+  return find_entry(store::kStores, "store", config.store.kind);
 }
 
 std::unique_ptr<store::Store> make_train_store(std::shared_ptr<const data::PayloadSource> payloads,
@@ -127,14 +143,11 @@ std::unique_ptr<store::Store> make_train_store(std::shared_ptr<const data::Paylo
                                                const config::RunConfig& config,
                                                comm::Communicator& communicator) {
   constexpr std::uint64_t kMebibyte = 1 << 20;
-  if (config.store.kind == config::StoreConfig::Kind::kReplicated) {
-    return store::make_replicated_store(
-        {.workers = config.workers.count, .cache_bytes = config.store.cache * kMebibyte},
-        communicator, std::move(payloads));
-  }
-  return store::make_partitioned_store(
-      {.workers = config.workers.count, .path = config.store.path, .data_id = data_id},
-      communicator, std::move(payloads));
+  return kind_of_store(config).function({.workers = config.workers.count,
+                                         .cache_bytes = config.store.cache * kMebibyte,
+                                         .path = config.store.path,
+                                         .data_id = data_id},
+                                        communicator, std::move(payloads));
 }
 
 std::unique_ptr<feed::Feed> make_feed(data::ExampleSet set, store::Store& store,
@@ -191,12 +204,15 @@ RunData prepare_text(data::TextData loaded, const config::RunConfig& config, tor
                .payload_bytes = bytes_of(*payloads),
                .text = text};
   if (set.is_corpus()) {
+    data.task = data::kLanguage;
     data.test_bytes =
         std::accumulate(text->test.bytes.begin(), text->test.bytes.end(), std::uint64_t{0});
   }
   data.test = feed::make_token_feed(text->test, device);
-  if (config.store.kind == config::StoreConfig::Kind::kReplicated) {
-    if (reads_files(data::kTextDatasets, config.data.name)) data.loaded_bytes = data.payload_bytes;
+  add_memory_stores(data,
+                    reads_files(data::kTextDatasets, config.data.name) ? data.payload_bytes : 0,
+                    config, communicator);
+  if (kind_of_store(config).holds_all) {
     data.train = feed::make_token_feed(set, device);
     return data;
   }
@@ -214,7 +230,8 @@ RunData prepare_text(data::TextData loaded, const config::RunConfig& config, tor
   return data;
 }
 
-RunData prepare_tensors(const feed::TensorData& tensors, torch::Device device) {
+RunData prepare_tensors(const feed::TensorData& tensors, const config::RunConfig& config,
+                        torch::Device device, comm::Communicator& communicator) {
   const feed::TensorSet& set = tensors.train;
   const torch::Tensor targets = set.targets.contiguous();
   const auto* labels = targets.data_ptr<std::int64_t>();
@@ -229,6 +246,7 @@ RunData prepare_tensors(const feed::TensorData& tensors, torch::Device device) {
   }
   data.train = feed::make_tensor_feed(set, device);
   data.test = feed::make_tensor_feed(tensors.test, device);
+  add_memory_stores(data, 0, config, communicator);
   return data;
 }
 
@@ -248,8 +266,7 @@ feed::LoadedData load_run_data(const config::RunConfig& config) {
     return data::load_text(text_spec(config));
   }
   const data::DataSpec spec = data_spec(config);
-  const bool streams = config.store.kind == config::StoreConfig::Kind::kPartitioned ||
-                       config.store.files ||
+  const bool streams = !kind_of_store(config).holds_all || config.store.files ||
                        find_entry(data::kDatasets, "data set", spec.name).function == nullptr;
   if (!streams) return data::load_data(spec);
   return data::open_data(spec);
@@ -267,13 +284,13 @@ void check_enough(const feed::LoadedData& data, const config::RunConfig& config)
 RunData prepare_run_data(feed::LoadedData loaded, const config::RunConfig& config,
                          torch::Device device, comm::Communicator& communicator) {
   if (auto* images = std::get_if<data::ImageData>(&loaded)) {
-    return prepare_in_memory(std::move(*images), config, device);
+    return prepare_in_memory(std::move(*images), config, device, communicator);
   }
   if (auto* text = std::get_if<data::TextData>(&loaded)) {
     return prepare_text(std::move(*text), config, device, communicator);
   }
   if (const auto* tensors = std::get_if<feed::TensorData>(&loaded)) {
-    return prepare_tensors(*tensors, device);
+    return prepare_tensors(*tensors, config, device, communicator);
   }
   return prepare_from_store(std::move(std::get<data::ExampleData>(loaded)), config, device,
                             communicator);

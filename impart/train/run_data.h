@@ -9,6 +9,7 @@
 
 #include "impart/comm/communicator.h"
 #include "impart/config/config.h"
+#include "impart/data/task.h"
 #include "impart/feed/feed.h"
 #include "impart/feed/own_data.h"
 #include "impart/store/store.h"
@@ -29,14 +30,13 @@ struct RunData {
   std::uint32_t channels = 0, image_size = 0;  ///< of images; 0: they are none
   std::vector<std::uint32_t> labels = {};
   std::vector<float> truth = {};
-  std::uint64_t payload_bytes = 0;  ///< of all training examples together
-  /// Read into memory by every process before training; 0 if examples are read when needed.
-  std::uint64_t loaded_bytes = 0;
+  std::uint64_t payload_bytes = 0;                       ///< of all training examples together
   std::shared_ptr<const data::TextData> text = nullptr;  ///< null for images
+  data::Task task = data::kClasses;
   /// Bytes of text that the test set's targets stand for; 0 if that is unknown, or no language.
   std::uint64_t test_bytes = 0;
 
-  /// Where the examples are; null where all of them are on the device of every process.
+  /// Where the examples are.
   std::unique_ptr<store::Store> train_store = nullptr, test_store = nullptr;
   std::unique_ptr<feed::Feed> train = nullptr, test = nullptr;
 };

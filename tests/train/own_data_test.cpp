@@ -54,7 +54,7 @@ TEST(OwnData, OfTensorsMustKnowTheTruthOfAllOrNone) {
 
 TEST(OwnData, OfTensorsHasNoPayloadsToMove) {
   config::RunConfig config;
-  config.store.kind = config::StoreConfig::Kind::kPartitioned;
+  config.store.kind = "partitioned";
   EXPECT_THROW(feed::take_own_data({make_tensors()}, config), ConfigError);
 }
 

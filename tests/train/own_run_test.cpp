@@ -47,7 +47,7 @@ TEST_F(OwnRun, TrainsOnImages) {
 TEST_F(OwnRun, TrainsOnImagesThatAStoreMoves) {
   config::RunConfig renamed = config_;
   renamed.data.name = "my-pictures";
-  renamed.store.kind = config::StoreConfig::Kind::kPartitioned;
+  renamed.store.kind = "partitioned";
   const auto outcome =
       run_alone({.config = renamed, .own_data = [] { return feed::OwnData{load_shapes()}; }});
   EXPECT_EQ(outcome.summary.weights_sha256, weights_by_name(config_));

@@ -1,0 +1,74 @@
+#include "impart/train/epoch_visits.h"
+
+#include <algorithm>
+#include <array>
+#include <span>
+
+#include <fmt/format.h>
+#include <torch/torch.h>
+
+namespace impart::train {
+namespace {
+
+constexpr std::size_t kObserveBatch = 4096;
+
+}  // namespace
+
+run::Visits EpochVisits::gather(std::uint32_t last_step) {
+  gather_skipped();
+  const torch::Tensor mine = engine_.collected_signals();
+  return run::gather_visits(
+      {.plan = plan_,
+       .first_step = first_step_,
+       .last_step = last_step,
+       .signals = static_cast<std::size_t>(mine.size(0)),
+       .mine = {mine.data_ptr<float>(), static_cast<std::size_t>(mine.numel())},
+       .earlier = &earlier_,
+       .skipped = &skipped_},
+      communicator_);
+}
+
+/// Examples that a process could not read are unobserved on all of them.
+void EpochVisits::gather_skipped() {
+  const auto skipped = feed_.take_skipped();
+  std::array<std::int64_t, 1> count = {static_cast<std::int64_t>(skipped.size())};
+  communicator_.all_reduce_sum(std::span<std::int64_t>(count));
+  if (count[0] == 0) return;
+  std::vector<std::int64_t> flags(feed_.examples());
+  for (const data::SkippedExample& example : skipped) {
+    flags[index(example.id)] = 1;
+    if (observer_.note) observer_.note("left out: " + example.reason);
+  }
+  communicator_.all_reduce_max(std::span<std::int64_t>(flags));
+  skipped_.resize(flags.size());
+  for (std::size_t id = 0; id < flags.size(); ++id) skipped_[id] = skipped_[id] || flags[id] != 0;
+}
+
+void EpochVisits::observe(importance::ImportanceTable& table, std::uint32_t epoch) {
+  const auto [ids, values] = gather(plan_->steps());
+  earlier_ = {};
+  const std::uint64_t bad_before = table.non_finite_visits();
+  const importance::Signals whole = engine_.signals().view(values, ids.size());
+  for (std::size_t start = 0; start < ids.size(); start += kObserveBatch) {
+    const std::size_t rows = std::min(kObserveBatch, ids.size() - start);
+    table.observe(epoch, std::span(ids).subspan(start, rows),
+                  importance::subrange(whole, start, rows));
+  }
+  double loss = 0, correct = 0;
+  for (const float value : whole.loss) loss += double{value};
+  for (const float value : whole.correct) correct += double{value};
+  const auto visits = static_cast<double>(std::max<std::size_t>(1, ids.size()));
+  facts_ = {
+      .train_loss = loss / visits,
+      .train_accuracy = 100 * correct / visits,
+      .non_finite = table.non_finite_visits() - bad_before,
+      .skipped = static_cast<std::uint64_t>(std::count(skipped_.begin(), skipped_.end(), true))};
+  skipped_.clear();
+  if (facts_.non_finite == 0 || communicator_.rank() != 0 || !observer_.note) return;
+  observer_.note(
+      fmt::format("epoch {}: {} visits had a NaN or infinite signal; these examples rank as "
+                  "the most important",
+                  epoch, facts_.non_finite));
+}
+
+}  // namespace impart::train

@@ -1,0 +1,33 @@
+#include "impart/train/run_output.h"
+
+#include <algorithm>
+
+#include <nlohmann/json.hpp>
+
+#include "impart/core/column_file.h"
+#include "impart/train/hardest_texts.h"
+
+namespace impart::train {
+
+void write_results(const RunSpec& spec, const RunData& data, const placement::Placement& placement,
+                   models::Classifier& model, const run::RunSummary& summary) {
+  const config::ImportanceConfig& wanted = spec.config.importance;
+  const std::string& folder = spec.config.output;
+  const importance::ImportanceTable& table = placement.table();
+  importance::write_importance_csv(folder + "/importance.csv", table);
+  write_scores(folder + "/importance.npy", "importance", table.importance(wanted.notion));
+  if (wanted.history) importance::write_history(folder + "/history.npy", table);
+  if (data.text && wanted.texts > 0) {
+    auto texts =
+        choose_texts(table, placement::tracked_notions(placement.spec()), *data.text, wanted.texts);
+    if (wanted.token_losses) add_token_losses(model, *data.text, texts);
+    run::write_texts(folder + "/texts.jsonl", texts);
+  }
+  const auto sizes = placement.partition().sizes();
+  run::write_summary(folder, summary,
+                     {{"config_hash", spec.config_hash},
+                      {"largest_part", *std::max_element(sizes.begin(), sizes.end())},
+                      {"payload_bytes_total", data.payload_bytes}});
+}
+
+}  // namespace impart::train

@@ -1,0 +1,18 @@
+#pragma once
+
+#include <string>
+
+#include "impart/models/classifier.h"
+#include "impart/placement/placement.h"
+#include "impart/run/run_files.h"
+#include "impart/train/run.h"
+#include "impart/train/run_data.h"
+
+namespace impart::train {
+
+/// Writes what a run that is done has found out into its directory: importance, history, the
+/// hardest texts, and the summary. IoError.
+void write_results(const RunSpec& spec, const RunData& data, const placement::Placement& placement,
+                   models::Classifier& model, const run::RunSummary& summary);
+
+}  // namespace impart::train

@@ -1,0 +1,34 @@
+#include "impart/train/run_progress.h"
+
+namespace impart::train {
+
+double ProgressReporter::seconds() const {
+  return std::chrono::duration<double>(std::chrono::steady_clock::now() - started_).count();
+}
+
+void ProgressReporter::set_last(double loss, const data::Task& task, std::optional<double> score) {
+  task_ = task;
+  score_ = score;
+  if (score) loss_ = loss;
+}
+
+void ProgressReporter::report(std::string_view phase, const Position& position,
+                              std::uint32_t steps) const {
+  if (!observer_.progress) return;
+  const double passed = seconds();
+  const double speed = passed > 0 ? static_cast<double>(trained_) / passed : 0;
+  const double done = position.epoch + (steps > 0 ? static_cast<double>(position.step) / steps : 0);
+  const double left = (epochs_ - done) * static_cast<double>(examples_);
+  observer_.progress({.phase = phase,
+                      .epoch = position.epoch,
+                      .epochs = epochs_,
+                      .step = position.step,
+                      .steps = steps,
+                      .examples_per_second = speed,
+                      .seconds_left = speed > 0 ? left / speed : 0,
+                      .loss = loss_,
+                      .task = task_,
+                      .score = score_});
+}
+
+}  // namespace impart::train

@@ -1,0 +1,86 @@
+#include "impart/train/run_statistics.h"
+
+#include <vector>
+
+#include <torch/torch.h>
+
+#include "impart/core/error.h"
+#include "impart/models/layers/worker_statistics.h"
+#include "impart/train/steps/host_sum.h"
+
+namespace impart::train {
+namespace {
+
+torch::Device device_of(const models::Classifier& model) {
+  return model.parameters().front().device();
+}
+
+}  // namespace
+
+RunStatistics::RunStatistics(models::Classifier& model, const config::WorkersConfig& workers,
+                             comm::Communicator& communicator)
+    : model_(model),
+      workers_(workers.count),
+      shared_(workers.batch_norm == config::WorkersConfig::BatchNorm::kShared),
+      first_only_(workers.running_stats == config::WorkersConfig::RunningStats::kWorker0),
+      communicator_(communicator),
+      hosted_(placement::hosted_workers(workers.count, communicator.rank(), communicator.size())) {
+  if (shared_ && communicator.size() > 1) {
+    throw ConfigError("workers.batch_norm: shared needs all workers in one process");
+  }
+  const std::int64_t rows = shared_ ? 1 : hosted_.count;
+  models::visit_batch_norms(model_, [&](const std::string&, models::WorkerBatchNorm2dImpl& layer) {
+    layer.set_worker_statistics(layer.running_mean.repeat({rows, 1}),
+                                layer.running_var.repeat({rows, 1}));
+  });
+}
+
+bool RunStatistics::empty() const {
+  return models::sum_worker_statistics(model_).numel() == 0;
+}
+
+void RunStatistics::collapse() {
+  const torch::NoGradGuard no_grad;
+  auto statistics = models::sum_worker_statistics(model_);
+  if (statistics.numel() == 0) return;
+  const torch::Device device = device_of(model_);
+  if (device.is_cuda() && communicator_.size() == 1) {
+    models::collapse_running_statistics(
+        model_, first_only_ ? models::StatisticsOfRun::kWorker0 : models::StatisticsOfRun::kMean);
+    return;
+  }
+  if (!shared_) {
+    // All rows, then summed in the order of workers: the same bits for every number of processes.
+    const torch::Tensor all = *gather();
+    statistics = first_only_ ? all[0].clone() : torch::zeros_like(all[0]);
+    for (std::int64_t worker = 0; !first_only_ && worker < all.size(0); ++worker) {
+      statistics += all[worker];
+    }
+    if (!first_only_) statistics /= static_cast<double>(all.size(0));
+  }
+  models::set_running_statistics(model_, statistics.to(device));
+}
+
+std::optional<torch::Tensor> RunStatistics::gather() {
+  if (empty()) return std::nullopt;
+  std::vector<torch::Tensor> rows;
+  for (std::uint32_t worker = 0; worker < hosted_.count; ++worker) {
+    rows.push_back(models::copy_worker_statistics(model_, shared_ ? 0 : worker));
+  }
+  return gather_rows(torch::stack(rows), workers_, communicator_);
+}
+
+void RunStatistics::restore(const torch::Tensor& all) {
+  const torch::NoGradGuard no_grad;
+  const torch::Device device = device_of(model_);
+  const auto rows = all.narrow(0, hosted_.first, shared_ ? 1 : hosted_.count);
+  std::int64_t start = 0;
+  models::visit_batch_norms(model_, [&](const std::string&, models::WorkerBatchNorm2dImpl& layer) {
+    const auto mean = rows.narrow(1, start, layer.channels());
+    const auto variance = rows.narrow(1, start + layer.channels(), layer.channels());
+    layer.set_worker_statistics(mean.to(device), variance.to(device));
+    start += 2 * layer.channels();
+  });
+}
+
+}  // namespace impart::train

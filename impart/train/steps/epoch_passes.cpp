@@ -1,0 +1,113 @@
+#include "impart/train/steps/epoch_passes.h"
+
+#include <utility>
+
+#include <torch/torch.h>
+
+#include "impart/models/layers/worker_statistics.h"
+#include "impart/models/losses.h"
+#include "impart/train/phase_timer.h"
+
+namespace impart::train {
+
+EpochPasses::EpochPasses(const EpochPassesSpec& spec)
+    : spec_(spec),
+      layout_(std::make_shared<models::WorkerLayout>()),
+      dropout_(std::make_shared<models::DropoutPlan>()) {
+  models::set_worker_layout(*spec_.model, layout_);
+  dropout_->seed = spec_.seed;
+  models::set_dropout_plan(*spec_.model, dropout_);
+}
+
+void EpochPasses::begin_epoch(const placement::StepPlan& plan, std::uint32_t epoch,
+                              std::uint32_t first_step) {
+  plan_ = &plan;
+  first_step_ = first_step;
+  dropout_->epoch = epoch;
+  placement::VisitList visits = placement::visits_of(plan, spec_.hosted, first_step, plan.steps());
+  rows_ = static_cast<std::int64_t>(visits.ids.size());
+  feed::FeedPlan feed_plan{
+      .epoch = epoch, .ids = std::move(visits.ids), .workers = std::move(visits.workers)};
+  groups_.clear();
+  std::int64_t row = 0;
+  for (std::uint32_t step = first_step; step < plan.steps(); ++step) {
+    groups_.push_back(group_workers(step, row));
+    for (const WorkerGroup& group : groups_.back()) {
+      row = group.row + group.rows;
+      feed_plan.ends.push_back(row);
+    }
+  }
+  spec_.feed->begin(std::move(feed_plan));
+}
+
+void EpochPasses::make_room() {
+  collected_ =
+      torch::empty({spec_.signals->size(), rows_},
+                   torch::TensorOptions().device(spec_.feed->device()).dtype(torch::kFloat32));
+}
+
+/// Whole workers together, as many as the memory allows: batch norm needs all rows of a worker.
+std::vector<WorkerGroup> EpochPasses::group_workers(std::uint32_t step,
+                                                    std::int64_t first_row) const {
+  std::vector<WorkerGroup> groups;
+  std::int64_t row = first_row;
+  for (std::uint32_t worker = 0; worker < spec_.hosted.count; ++worker) {
+    const WorkerId id{spec_.hosted.first + worker};
+    const auto rows = static_cast<std::int64_t>(plan_->batch_of(id, step).size());
+    const bool fits = !groups.empty() && !spec_.one_by_one &&
+                      (spec_.shared_norm || groups.back().rows + rows <= spec_.most_rows);
+    if (!fits) groups.push_back({.first = worker, .row = row});
+    ++groups.back().count;
+    groups.back().rows += rows;
+    row += rows;
+  }
+  std::erase_if(groups, [](const WorkerGroup& group) { return group.rows == 0; });
+  return groups;
+}
+
+void EpochPasses::set_layout(const WorkerGroup& group, std::uint32_t step) {
+  dropout_->step = step;
+  dropout_->slices.clear();
+  for (std::uint32_t worker = 0; worker < group.count; ++worker) {
+    const WorkerId id{spec_.hosted.first + group.first + worker};
+    dropout_->slices.push_back({id, static_cast<std::int64_t>(plan_->batch_of(id, step).size())});
+  }
+  if (spec_.shared_norm) {
+    layout_->starts = {0, group.rows};
+    return;
+  }
+  layout_->starts.assign(1, 0);
+  for (std::uint32_t worker = 0; worker < spec_.hosted.count; ++worker) {
+    const bool inside = worker >= group.first && worker < group.first + group.count;
+    const WorkerId id{spec_.hosted.first + worker};
+    const auto rows = inside ? plan_->batch_of(id, step).size() : 0;
+    layout_->starts.push_back(layout_->starts.back() + static_cast<std::int64_t>(rows));
+  }
+}
+
+torch::Tensor EpochPasses::forward_losses(const WorkerGroup& group, std::uint32_t step) {
+  set_layout(group, step);
+  const feed::Batch batch = spec_.feed->next(*spec_.seconds);
+  const PhaseTimer timer(spec_.seconds->forward);
+  const auto output = spec_.model->forward(batch.inputs);
+  const models::MeasuredLosses losses = models::measure_losses(output.logits, batch.targets);
+  if (spec_.collect_signals) {
+    collected_.narrow(1, group.row, group.rows)
+        .copy_(spec_.signals->compute(output, batch.targets, losses));
+  }
+  const double smoothing = spec_.label_smoothing;
+  if (smoothing == 0) return losses.examples;
+  return models::smooth_losses(losses.examples, output.logits, batch.targets, smoothing);
+}
+
+void EpochPasses::backward(const torch::Tensor& loss) {
+  const PhaseTimer timer(spec_.seconds->backward);
+  loss.backward();
+  if (spec_.half_weights) spec_.half_weights->collect_gradients();
+}
+
+torch::Tensor EpochPasses::collected(std::int64_t rows) const {
+  return collected_.narrow(1, 0, rows).to(torch::kCPU).contiguous();
+}
+
+}  // namespace impart::train

@@ -1,0 +1,91 @@
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+#include <torch/types.h>
+
+#include "impart/feed/feed.h"
+#include "impart/models/classifier.h"
+#include "impart/models/layers/dropout.h"
+#include "impart/models/layers/worker_batch_norm.h"
+#include "impart/placement/hosted_workers.h"
+#include "impart/placement/step_plan.h"
+#include "impart/store/ledger.h"
+#include "impart/train/batch_signals.h"
+#include "impart/train/half_weights.h"
+
+namespace impart::train {
+
+/// Consecutive hosted workers whose batches go through the model together.
+struct WorkerGroup {
+  std::uint32_t first = 0, count = 0;  ///< hosted workers, from 0
+  std::int64_t row = 0, rows = 0;      ///< in the epoch's list of visits
+};
+
+/// What passes are made of; all that is pointed to must outlive them.
+struct EpochPassesSpec {
+  models::Classifier* model = nullptr;
+  feed::Feed* feed = nullptr;
+  const SignalSet* signals = nullptr;
+  bool collect_signals = true;
+  HalfWeights* half_weights = nullptr;     ///< null: the model computes in float
+  store::PhaseSeconds* seconds = nullptr;  ///< where the time goes
+  placement::HostedWorkers hosted = {};    ///< by this process
+  std::uint64_t seed = 0;                  ///< of dropout
+  std::int64_t most_rows = 0;              ///< of a pass
+  bool one_by_one = false;                 ///< every worker has a pass of its own
+  bool shared_norm = false;                ///< batch norm sees a whole step, not a worker
+  double label_smoothing = 0;              ///< as in OptimizerConfig
+};
+
+/// The passes over the model that the steps of an epoch take: which workers go together, forward
+/// and backward, and the signals of the rows on the way.
+class EpochPasses {
+ public:
+  /// Tells the model's layers to look here for whose rows a batch has.
+  explicit EpochPasses(const EpochPassesSpec& spec);
+
+  /// Plans the passes of an epoch from this step on, and tells the feed. The plan must live until
+  /// the end of the epoch.
+  void begin_epoch(const placement::StepPlan& plan, std::uint32_t epoch, std::uint32_t first_step);
+  /// Makes room for the signals of the epoch's rows.
+  void make_room();
+
+  std::int64_t rows() const { return rows_; }  ///< of the epoch, in this process
+  /// Groups that have rows.
+  const std::vector<WorkerGroup>& groups_of(std::uint32_t step) const {
+    return groups_[step - first_step_];
+  }
+  /// Examples of a step, of all workers of the run.
+  std::uint64_t examples_in(std::uint32_t step) const { return plan_->examples_in(step); }
+
+  /// Tells the layers that need to know whose rows the next batch has. Workers outside the group
+  /// have none, and so keep their statistics.
+  void set_layout(const WorkerGroup& group, std::uint32_t step);
+  const models::WorkerLayout& layout() const { return *layout_; }
+
+  /// The forward pass of a group with the feed's next batch: what training minimises, of every
+  /// example. Its signals are collected.
+  torch::Tensor forward_losses(const WorkerGroup& group, std::uint32_t step);
+  /// Adds the gradients of a loss to those of the parameters.
+  void backward(const torch::Tensor& loss);
+
+  /// The signals of the epoch's first rows, [SignalSet::size(), rows], on the host.
+  torch::Tensor collected(std::int64_t rows) const;
+
+ private:
+  std::vector<WorkerGroup> group_workers(std::uint32_t step, std::int64_t first_row) const;
+
+  EpochPassesSpec spec_;
+  std::shared_ptr<models::WorkerLayout> layout_;
+  std::shared_ptr<models::DropoutPlan> dropout_;
+  const placement::StepPlan* plan_ = nullptr;
+  std::vector<std::vector<WorkerGroup>> groups_;  ///< of the steps since first_step_
+  std::uint32_t first_step_ = 0;
+  std::int64_t rows_ = 0;
+  torch::Tensor collected_;
+};
+
+}  // namespace impart::train
