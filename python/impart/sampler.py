@@ -294,7 +294,8 @@ class ImportanceSampler(_Sampler):
             From ``state_dict`` of a sampler with the same parameters and number of ranks.
             ConfigError if it is not.
         """
-        if not isinstance(state, dict) or state.get("format") not in (1, 2) or "owners" not in state:
+        known = isinstance(state, dict) and state.get("format") in (1, 2) and "owners" in state
+        if not known:
             raise DataError("this is not the state of a sampler")
         if state["world_size"] != self.world_size:
             raise ConfigError(f"the state was saved by {state['world_size']} ranks, and now there "

@@ -68,6 +68,25 @@ TEST(OwnRows, DecideInAPlacement) {
   EXPECT_EQ(placement.partition(), turn_around(dealt, {}, {}));
 }
 
+TEST(OwnRows, MayHaveCaptures) {
+  std::uint32_t calls = 0;
+  placement::OwnRows own = kOwn;
+  own.heuristics[0].function = [&calls](const Scores& importance,
+                                        const placement::PartitionSpec& spec) {
+    ++calls;
+    return deal_backwards(importance, spec);
+  };
+  const double factor = 2;
+  own.notions[0].function = [factor](const importance::ExampleStatistics& example) {
+    return factor * example.visits;
+  };
+  placement::Placement placement(placement_spec(make_config(), own), {.examples = 2});
+  placement.prepare_epoch(0, {});
+  placement.table().observe(0, std::vector{ExampleId{1}}, {.loss = std::vector<float>{1}});
+  EXPECT_EQ(placement.prepare_epoch(1, {})->importance, (std::vector<float>{0, 2}));
+  EXPECT_EQ(calls, 1u);
+}
+
 TEST(OwnRows, AreNamesThatAConfigMayHave) {
   const std::vector<std::string> settings = {"partition.heuristic=backwards",
                                              "importance.notion=visits", "exchange.strategy=turn",

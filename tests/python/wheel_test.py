@@ -85,10 +85,11 @@ class WheelTest(unittest.TestCase):
         found = self.run_or_fail(python, "-c", "import sys, impart; print(impart.__file__); "
                                  "assert 'torch' not in sys.modules")
         self.assertIn(str(self.folder / "clean"), found)
-        for test in [["tracker_test.py"], ["partition_test.py", IMPART], ["sampler_test.py"],
-                     ["distributed_test.py"]]:
-            with self.subTest(test[0]):
-                self.run_or_fail(python, TESTS / test[0], *test[1:])
+        for test in ["tracker", "observe", "tracker_state", "device", "partition", "sampler",
+                     "sampler_resume", "sampler_misuse", "distributed"]:
+            with self.subTest(test):
+                self.run_or_fail(python, TESTS / f"{test}_test.py",
+                                 *([IMPART] if test == "partition" else []))
 
 
 if __name__ == "__main__":
