@@ -23,7 +23,7 @@
 
 #include "bench/check.h"
 #include "impart/cuda/images.h"
-#include "impart/data/images/datasets.h"
+#include "impart/data/datasets.h"
 #include "impart/models/images/models.h"
 #include "impart/models/init.h"
 #include "impart/models/layers/worker_batch_norm.h"

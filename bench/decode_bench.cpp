@@ -18,7 +18,7 @@
 #include <fmt/format.h>
 
 #include "bench/check.h"
-#include "impart/data/images/datasets.h"
+#include "impart/data/datasets.h"
 #include "impart/data/payloads/batch_reader.h"
 #include "impart/data/payloads/memory_payloads.h"
 

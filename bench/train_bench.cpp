@@ -19,8 +19,7 @@
 #include <torch/torch.h>
 
 #include "bench/check.h"
-#include "impart/data/images/datasets.h"
-#include "impart/data/text/datasets.h"
+#include "impart/data/datasets.h"
 #include "impart/feed/token_feed.h"
 #include "impart/models/images/models.h"
 #include "impart/models/init.h"

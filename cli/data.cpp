@@ -50,7 +50,8 @@ std::string recognise_data(const DataPath& path) {
     return path.name;
   }
   for (const data::DatasetEntry& row : data::kDatasets) {
-    if (!row.reads_files && row.name == path.path) return path.path;
+    const bool is_made = row.input == data::Input::kImages && !row.reads_files;
+    if (is_made && row.name == path.path) return path.path;
   }
   if (!is_there(path.path)) throw DataError(fmt::format("{}: there is no such folder", path.path));
   for (const Mark& mark : kMarks) {

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "impart/core/progress.h"
-#include "impart/data/images/datasets.h"
+#include "impart/data/datasets.h"
 #include <CLI/CLI.hpp>
 
 namespace impart::cli {

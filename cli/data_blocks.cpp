@@ -13,7 +13,7 @@
 #include "cli/terminal_text.h"
 #include "impart/core/column_file.h"
 #include "impart/core/error.h"
-#include "impart/data/text/datasets.h"
+#include "impart/data/datasets.h"
 #include "impart/placement/ranking.h"
 
 namespace impart::cli {
@@ -48,8 +48,9 @@ bool is_there(const fs::path& path) {
 
 /// What kind of text a path is, by its name or the files in it.
 std::string recognise_text(const std::string& root) {
-  for (const data::TextDatasetEntry& row : data::kTextDatasets) {
-    if (!row.reads_files && row.name == root && !is_there(root)) return root;
+  for (const data::DatasetEntry& row : data::kDatasets) {
+    const bool is_made = row.input == data::Input::kTokens && !row.reads_files;
+    if (is_made && row.name == root && !is_there(root)) return root;
   }
   constexpr std::pair<std::string_view, std::string_view> kKinds[] = {
       {".bin", "tokens"}, {".tsv", "table"}, {".csv", "table"}, {".txt", "text"}};

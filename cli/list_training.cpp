@@ -1,7 +1,6 @@
 #include "cli/list.h"
+#include "impart/data/datasets.h"
 #include "impart/data/images/augment.h"
-#include "impart/data/images/datasets.h"
-#include "impart/data/text/datasets.h"
 #include "impart/data/text/tokenizer.h"
 #include "impart/models/images/models.h"
 #include "impart/models/text/text_models.h"
@@ -10,7 +9,6 @@ namespace impart::cli {
 
 void list_datasets() {
   print_table(data::kDatasets);
-  print_table(data::kTextDatasets);
 }
 
 void list_augmentations() {

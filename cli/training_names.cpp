@@ -3,9 +3,8 @@
 #include <vector>
 
 #include "impart/core/named_table.h"
+#include "impart/data/datasets.h"
 #include "impart/data/images/augment.h"
-#include "impart/data/images/datasets.h"
-#include "impart/data/text/datasets.h"
 #include "impart/data/text/tokenizer.h"
 #include "impart/models/images/models.h"
 #include "impart/models/text/text_models.h"
@@ -31,8 +30,7 @@ Names find_language_models() {
 }  // namespace
 
 config::KnownNames training_names() {
-  static const std::vector<std::string_view> datasets =
-      joined(names_of(data::kDatasets), names_of(data::kTextDatasets));
+  static const std::vector<std::string_view> datasets = names_of(data::kDatasets);
   static const std::vector<std::string_view> augmentations = names_of(data::kAugmentations);
   static const std::vector<std::string_view> models =
       joined(names_of(models::kModels), names_of(models::kTextModels));

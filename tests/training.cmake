@@ -55,7 +55,7 @@ impart_torch_test(train_test
   SOURCES train/batch_signals_test.cpp train/engine_state_test.cpp train/engine_test.cpp
     train/evaluation_test.cpp train/language_engine_test.cpp train/learning_rate_test.cpp
     train/optimizer_test.cpp train/own_data_test.cpp train/own_model_test.cpp
-    train/own_run_test.cpp
+    train/own_run_test.cpp train/run_results_test.cpp
   LIBRARIES impart::train)
 
 # Whole runs, as a user starts them.

@@ -10,8 +10,9 @@ namespace impart::data {
 
 /// What an example is to a model.
 enum class Input {
-  kImages,  ///< pixels
-  kTokens,  ///< token ids
+  kImages,   ///< pixels
+  kTokens,   ///< token ids
+  kTensors,  ///< numbers of a program's own
 };
 
 /// How a model did on the test examples.

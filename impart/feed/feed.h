@@ -11,6 +11,7 @@
 #include "impart/core/ids.h"
 #include "impart/data/images/augment.h"
 #include "impart/data/payloads/batch_reader.h"
+#include "impart/data/task.h"
 #include "impart/feed/batch.h"
 #include "impart/store/ledger.h"
 
@@ -45,6 +46,9 @@ class Feed {
 
   virtual torch::Device device() const = 0;
   virtual std::uint64_t examples() const = 0;
+
+  /// What the targets are for.
+  virtual const data::Task& task() const { return data::kClasses; }
 
   /// Gets ready to make these batches; what is left of an earlier plan is dropped.
   virtual void begin(FeedPlan plan) = 0;

@@ -9,8 +9,6 @@
 #include <torch/torch.h>
 
 #include "impart/core/error.h"
-#include "impart/data/payloads/memory_payloads.h"
-#include "impart/store/stores.h"
 
 namespace impart::feed {
 namespace {
@@ -78,36 +76,51 @@ void check(std::string_view part, const TensorSet& set, std::uint32_t classes) {
                            set.targets[first].item<std::int64_t>(), classes));
 }
 
-bool wants_store(const config::RunConfig& config) {
-  return !find_entry(store::kStores, "store", config.store.kind).holds_all || config.store.files;
+std::vector<std::uint32_t> labels_of(const TensorSet& set) {
+  const torch::Tensor targets = set.targets.contiguous();
+  const auto* labels = targets.data_ptr<std::int64_t>();
+  return {labels, labels + targets.size(0)};
 }
 
-LoadedData take(data::ImageData data, const config::RunConfig& config) {
+LoadedData view_tensors(TensorData data) {
+  LoadedData loaded;
+  data::ExampleSet& train = loaded.dataset.train;
+  train = {.classes = data.classes, .labels = labels_of(data.train), .truth = data.truth};
+  loaded.dataset.test = {.classes = data.classes, .labels = labels_of(data.test)};
+  loaded.dataset.input = data::Input::kTensors;
+  const torch::Tensor& inputs = data.train.inputs;
+  if (inputs.dim() == 4) {
+    train.channels = static_cast<std::uint32_t>(inputs.size(1));
+    train.height = static_cast<std::uint32_t>(inputs.size(2));
+    train.width = static_cast<std::uint32_t>(inputs.size(3));
+  }
+  loaded.tensors = std::make_shared<const TensorData>(std::move(data));
+  return loaded;
+}
+
+LoadedData take(data::ImageData data, const OwnDataSpec& spec) {
   check("training", data.train);
   check("test", data.test);
   check_truth(data.train.truth, data.train.count);
-  if (!wants_store(config)) return data;
-  return data::ExampleData{
-      .train = data::view_in_memory(std::move(data.train), config.data.name + " (training)"),
-      .test = data::view_in_memory(std::move(data.test), config.data.name + " (test)")};
+  return {data::dataset_of(std::move(data), spec.name)};
 }
 
-LoadedData take(data::ExampleData data, const config::RunConfig&) {
+LoadedData take(data::ExampleData data, const OwnDataSpec&) {
   check("training", data.train);
   check("test", data.test);
   check_truth(data.train.truth, data.train.count());
-  return data;
+  return {data::dataset_of(std::move(data))};
 }
 
-LoadedData take(data::TextData data, const config::RunConfig& config) {
-  if (config.store.files) {
+LoadedData take(data::TextData data, const OwnDataSpec& spec) {
+  if (spec.files) {
     throw ConfigError("store.files: text is in memory already; take store.files: false");
   }
-  return data;
+  return {data::dataset_of(std::move(data))};
 }
 
-LoadedData take(TensorData data, const config::RunConfig& config) {
-  if (wants_store(config)) {
+LoadedData take(TensorData data, const OwnDataSpec& spec) {
+  if (spec.parts || spec.files) {
     throw ConfigError(
         "store: tensors of your own are in memory on every process; for "
         "store.kind: partitioned or store.files give images or an ExampleData");
@@ -115,14 +128,21 @@ LoadedData take(TensorData data, const config::RunConfig& config) {
   check("training", data.train, data.classes);
   check("test", data.test, data.classes);
   check_truth(data.truth, static_cast<std::uint64_t>(data.train.inputs.size(0)));
-  return data;
+  return view_tensors(std::move(data));
+}
+
+LoadedData take(data::Dataset data, const OwnDataSpec&) {
+  return {std::move(data)};
 }
 
 }  // namespace
 
-LoadedData take_own_data(OwnData data, const config::RunConfig& config) {
-  return std::visit([&](auto&& sets) { return take(std::move(sets), config); },
-                    std::move(data.sets));
+std::uint64_t LoadedData::payload_bytes() const {
+  return tensors ? tensors->train.inputs.nbytes() : data::payload_bytes(*dataset.train.payloads);
+}
+
+LoadedData take_own_data(OwnData data, const OwnDataSpec& spec) {
+  return std::visit([&](auto&& sets) { return take(std::move(sets), spec); }, std::move(data.sets));
 }
 
 }  // namespace impart::feed

@@ -1,15 +1,14 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
+#include <string>
 #include <variant>
 #include <vector>
 
 #include <torch/types.h>
 
-#include "impart/config/config.h"
-#include "impart/data/images/image_set.h"
-#include "impart/data/payloads/example_set.h"
-#include "impart/data/text/token_set.h"
+#include "impart/data/dataset.h"
 
 namespace impart::feed {
 
@@ -26,19 +25,32 @@ struct TensorData {
   std::vector<float> truth = {};  ///< of training examples, as in ImageSet
 };
 
-/// The data set of a run: images, all in memory or opened, to be read as they are needed; text; or
-/// tensors.
-using LoadedData = std::variant<data::ImageData, data::ExampleData, data::TextData, TensorData>;
+/// The data set of a run.
+struct LoadedData {
+  data::Dataset dataset;
+  /// A program's own, in which case the data set has their labels and truth, but no payloads.
+  std::shared_ptr<const TensorData> tensors = nullptr;
+
+  bool in_memory() const { return tensors || dataset.in_memory(); }
+  std::uint64_t payload_bytes() const;  ///< of all training examples together
+};
 
 /// The data set that a program brings along for a run (RunSpec::own_data). Images can be augmented,
 /// and opened ones are read, moved and counted by a store; tensors can be anything.
 struct OwnData {
-  LoadedData sets;
+  std::variant<data::ImageData, data::ExampleData, data::TextData, TensorData, data::Dataset> sets;
+};
+
+/// How a run wants to use it.
+struct OwnDataSpec {
+  std::string name = "own";  ///< for messages
+  bool parts = false;        ///< in a store in which processes hold parts
+  bool files = false;        ///< read at every visit
 };
 
 /// What a run takes of it. DataError if it does not hold together: other numbers of labels than of
-/// examples, a label that is no class; ConfigError if the config wants what it cannot do. Reads
-/// every label once.
-LoadedData take_own_data(OwnData data, const config::RunConfig& config);
+/// examples, a label that is no class; ConfigError if the run wants what it cannot do. Reads every
+/// label once.
+LoadedData take_own_data(OwnData data, const OwnDataSpec& spec);
 
 }  // namespace impart::feed

@@ -15,6 +15,8 @@ class StoredFeed final : public Feed {
   torch::Device device() const override { return spec_.device; }
   std::uint64_t examples() const override { return spec_.payloads->examples(); }
 
+  const data::Task& task() const override { return spec_.format->task(); }
+
   void begin(FeedPlan plan) override {
     spec_.format->begin(plan);
     ends_ = std::move(plan.ends);

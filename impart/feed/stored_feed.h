@@ -16,6 +16,9 @@ class BatchFormat {
  public:
   virtual ~BatchFormat() = default;
 
+  /// What the targets are for.
+  virtual const data::Task& task() const { return data::kClasses; }
+
   /// What the next batches are made of.
   virtual void begin(const FeedPlan& plan) = 0;
   /// The batch of the plan's rows from `first` on. `decoded` is uint8 [rows, bytes of a row], on

@@ -1,13 +1,10 @@
 #include "impart/feed/token_feed.h"
 
 #include <algorithm>
-#include <cstring>
 #include <utility>
 
-#include <fmt/format.h>
 #include <torch/torch.h>
 
-#include "impart/core/error.h"
 #include "impart/models/losses.h"
 #include "impart/tensors/id_tensor.h"
 
@@ -38,6 +35,8 @@ class SequenceBatches {
  public:
   SequenceBatches(SequenceFacts facts, torch::Device device)
       : facts_(std::move(facts)), device_(device) {}
+
+  const data::Task& task() const { return facts_.is_language ? data::kLanguage : data::kClasses; }
 
   void begin(const FeedPlan& plan) {
     const auto ids = tensors::ids_tensor(plan.ids);
@@ -92,6 +91,7 @@ class TokenFeed final : public Feed {
 
   torch::Device device() const override { return device_; }
   std::uint64_t examples() const override { return examples_; }
+  const data::Task& task() const override { return batches_.task(); }
 
   void begin(FeedPlan plan) override {
     batches_.begin(plan);
@@ -126,6 +126,7 @@ class TokenFormat final : public BatchFormat {
   TokenFormat(const data::TokenSet& set, torch::Device device)
       : device_(device), batches_(facts_of(set), device) {}
 
+  const data::Task& task() const override { return batches_.task(); }
   void begin(const FeedPlan& plan) override { batches_.begin(plan); }
 
   Batch make(const torch::Tensor& decoded, std::int64_t first) override {
@@ -144,20 +145,6 @@ class TokenFormat final : public BatchFormat {
   SequenceBatches batches_;
 };
 
-class TokenDecoder final : public data::PayloadDecoder {
- public:
-  void decode(std::span<const std::byte> payload, const data::DecodeChoices&,
-              std::span<std::uint8_t> row) const override {
-    if (payload.size() > row.size() || payload.size() % 2 != 0) {
-      throw DataError(fmt::format("{} bytes of tokens, expected an even number up to {}",
-                                  payload.size(), row.size()));
-    }
-    if (!payload.empty()) std::memcpy(row.data(), payload.data(), payload.size());
-    std::fill(row.begin() + static_cast<std::ptrdiff_t>(payload.size()), row.end(),
-              std::uint8_t{0});
-  }
-};
-
 }  // namespace
 
 std::unique_ptr<Feed> make_token_feed(const data::TokenSet& set, torch::Device device) {
@@ -171,10 +158,6 @@ std::unique_ptr<BatchFormat> make_token_format(const data::TokenSet& set, torch:
 std::uint64_t token_row_bytes(const data::TokenSet& set) {
   const auto longest = std::max_element(set.lengths.begin(), set.lengths.end());
   return longest == set.lengths.end() ? 0 : 2 * std::uint64_t{*longest};
-}
-
-std::shared_ptr<const data::PayloadDecoder> make_token_decoder() {
-  return std::make_shared<TokenDecoder>();
 }
 
 }  // namespace impart::feed

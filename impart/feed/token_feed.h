@@ -23,14 +23,11 @@ inline std::uint32_t padding_of(const data::TokenSet& set) {
 /// All tokens are on the device: no host work per example.
 std::unique_ptr<Feed> make_token_feed(const data::TokenSet& set, torch::Device device);
 
-/// For feeds that read tokens from a store. Rows are as token_row_bytes and make_token_decoder say.
+/// For feeds that read tokens from a store. Rows are as token_row_bytes and
+/// data::make_token_decoder say.
 std::unique_ptr<BatchFormat> make_token_format(const data::TokenSet& set, torch::Device device);
 
 /// Bytes of a decoded example: two for each of the longest one's tokens.
 std::uint64_t token_row_bytes(const data::TokenSet& set);
-
-/// Copies tokens, and zeros behind the end. DataError if a payload is longer than a row or has half
-/// a token.
-std::shared_ptr<const data::PayloadDecoder> make_token_decoder();
 
 }  // namespace impart::feed

@@ -23,16 +23,32 @@ torch::Tensor token_losses(const torch::Tensor& logits, const torch::Tensor& tar
   return losses.view(targets.sizes());
 }
 
-torch::Tensor example_losses(const torch::Tensor& logits, const torch::Tensor& targets) {
-  if (logits.dim() == 2) return row_losses(logits, targets);
+torch::Tensor class_losses(const torch::Tensor& logits, const torch::Tensor& labels) {
+  return row_losses(logits, labels);
+}
+
+torch::Tensor block_losses(const torch::Tensor& logits, const torch::Tensor& targets) {
   return mean_over_targets(token_losses(logits, targets), targets);
 }
 
-MeasuredLosses measure_losses(const torch::Tensor& logits, const torch::Tensor& targets) {
-  if (logits.dim() == 2 || !has_device_losses(logits)) return {example_losses(logits, targets), {}};
+torch::Tensor example_losses(const torch::Tensor& logits, const torch::Tensor& targets) {
+  return logits.dim() == 2 ? class_losses(logits, targets) : block_losses(logits, targets);
+}
+
+MeasuredLosses measure_class_losses(const torch::Tensor& logits, const torch::Tensor& labels) {
+  return {class_losses(logits, labels), {}};
+}
+
+MeasuredLosses measure_block_losses(const torch::Tensor& logits, const torch::Tensor& targets) {
+  if (!has_device_losses(logits)) return {block_losses(logits, targets), {}};
   const TokenMeasures tokens =
       device_token_losses(logits.flatten(0, 1), targets.flatten(), /*all=*/true);
   return {mean_over_targets(tokens.losses.view(targets.sizes()), targets), tokens};
+}
+
+MeasuredLosses measure_losses(const torch::Tensor& logits, const torch::Tensor& targets) {
+  return logits.dim() == 2 ? measure_class_losses(logits, targets)
+                           : measure_block_losses(logits, targets);
 }
 
 torch::Tensor smooth_losses(const torch::Tensor& losses, const torch::Tensor& logits,

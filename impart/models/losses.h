@@ -15,16 +15,24 @@ inline constexpr std::int64_t kNoTarget = -100;
 /// there is no target.
 torch::Tensor token_losses(const torch::Tensor& logits, const torch::Tensor& targets);
 
-/// Cross entropy of every example, [B], in nats: of logits [B, classes] and labels [B], or the mean
-/// of the token losses of a block, over its targets; 0 for a block without any. Autograd keeps one
-/// tensor as large as the logits.
+/// Cross entropy of every example, [B], in nats, of logits [B, classes] and labels [B].
+torch::Tensor class_losses(const torch::Tensor& logits, const torch::Tensor& labels);
+
+/// The mean of the token losses of every block, [B], over its targets; 0 for a block without any.
+torch::Tensor block_losses(const torch::Tensor& logits, const torch::Tensor& targets);
+
+/// Either of them, as the logits are: of logits [B, classes] and labels [B], or blocks of
+/// tokens. Autograd keeps one tensor as large as the logits.
 torch::Tensor example_losses(const torch::Tensor& logits, const torch::Tensor& targets);
 
 /// The losses of a batch, and what else the same look at its logits told.
 struct MeasuredLosses {
-  torch::Tensor examples;  ///< as of example_losses
+  torch::Tensor examples;  ///< as of class_losses, or block_losses
   TokenMeasures tokens;    ///< of B · T tokens; undefined unless they were measured on a GPU
 };
+MeasuredLosses measure_class_losses(const torch::Tensor& logits, const torch::Tensor& labels);
+MeasuredLosses measure_block_losses(const torch::Tensor& logits, const torch::Tensor& targets);
+/// Either of them, as the logits are.
 MeasuredLosses measure_losses(const torch::Tensor& logits, const torch::Tensor& targets);
 
 /// What training minimises instead of the losses if a share `smoothing` of every target is spread

@@ -9,7 +9,7 @@
 #include <torch/torch.h>
 
 #include "impart/models/layers/worker_statistics.h"
-#include "impart/models/losses.h"
+#include "impart/models/task_losses.h"
 
 namespace impart::train {
 namespace {
@@ -83,6 +83,7 @@ Evaluation evaluate(models::Classifier& model, feed::Feed& feed, const Evaluatio
   if (spec.protocol == config::EvalConfig::Protocol::kPaper) {
     statistics = std::make_unique<BatchStatistics>(model, spec.hosted_workers);
   }
+  const models::TaskLosses& losses = models::losses_of(feed.task());
   const auto options = torch::TensorOptions().device(feed.device());
   auto loss = torch::zeros({}, options.dtype(torch::kFloat64));
   auto counts = torch::zeros({2}, options.dtype(torch::kInt64));  // right ones, all
@@ -94,10 +95,7 @@ Evaluation evaluate(models::Classifier& model, feed::Feed& feed, const Evaluatio
     const feed::Batch batch = feed.next(waiting);
     if (statistics) statistics->set_rows(batch.targets.size(0));
     const auto logits = model.forward(batch.inputs).logits;
-    const bool by_token = logits.dim() == 3;
-    const auto losses = by_token ? models::token_losses(logits, batch.targets)
-                                 : models::example_losses(logits, batch.targets);
-    loss += losses.sum(torch::kFloat64);
+    loss += losses.of_predictions(logits, batch.targets).sum(torch::kFloat64);
     counts += torch::stack(
         {logits.argmax(-1).eq(batch.targets).sum(), batch.targets.ne(models::kNoTarget).sum()});
   }

@@ -6,7 +6,7 @@
 
 #include <torch/torch.h>
 
-#include "impart/models/losses.h"
+#include "impart/models/task_losses.h"
 #include "impart/placement/hosted_workers.h"
 #include "impart/train/steps/host_sum.h"
 
@@ -59,6 +59,7 @@ std::vector<float> inference_losses(models::Classifier& model, feed::Feed& feed,
   const placement::Parts parts = partition.parts();
   feed::FeedPlan plan = plan_parts(
       parts, placement::hosted_workers(parts.workers(), communicator.rank(), communicator.size()));
+  const models::TaskLosses& losses = models::losses_of(feed.task());
   const std::vector<std::int64_t> ends = plan.ends;
   auto mine = torch::empty({static_cast<std::int64_t>(plan.ids.size())},
                            torch::TensorOptions().device(feed.device()));
@@ -68,7 +69,7 @@ std::vector<float> inference_losses(models::Classifier& model, feed::Feed& feed,
     const std::int64_t start = i == 0 ? 0 : ends[i - 1];
     const feed::Batch batch = feed.next(waiting);
     mine.narrow(0, start, ends[i] - start)
-        .copy_(models::example_losses(model.forward(batch.inputs).logits, batch.targets));
+        .copy_(losses.of_examples(model.forward(batch.inputs).logits, batch.targets));
   }
   model.train();
   auto host = mine.to(torch::kCPU).contiguous();

@@ -78,7 +78,7 @@ void prepare_folder(const RunSpec& spec) {
 
 /// Without the tokenizer nobody could use a language model.
 void keep_tokenizer(const feed::LoadedData& data, const std::string& folder) {
-  const auto* text = std::get_if<data::TextData>(&data);
+  const auto& text = data.dataset.text;
   if (text && text->tokenizer) data::save_tokenizer(*text->tokenizer, folder + "/tokenizer.txt");
 }
 
@@ -142,8 +142,9 @@ RunOutcome run_training(const RunSpec& spec, comm::Communicator& communicator,
   set_threads(spec.config, communicator);
   set_precision(spec.config);
   placement::check_rows(spec.own);
-  feed::LoadedData data = spec.own_data ? feed::take_own_data(spec.own_data(), spec.config)
-                                        : load_run_data(spec.config);
+  feed::LoadedData data = spec.own_data
+                              ? feed::take_own_data(spec.own_data(), own_data_spec(spec.config))
+                              : load_run_data(spec.config);
   check_enough(data, spec.config);
   if (spec.own_model) {
     check_own_model(*spec.own_model);

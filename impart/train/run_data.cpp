@@ -1,19 +1,13 @@
 #include "impart/train/run_data.h"
 
-#include <algorithm>
-#include <numeric>
 #include <utility>
 
 #include <fmt/format.h>
 #include <torch/torch.h>
-#include <xxhash.h>
 
 #include "impart/core/error.h"
-#include "impart/data/images/datasets.h"
-#include "impart/data/text/datasets.h"
-#include "impart/feed/stored_feed.h"
-#include "impart/feed/tensor_feed.h"
-#include "impart/feed/token_feed.h"
+#include "impart/data/datasets.h"
+#include "impart/feed/data_feed.h"
 #include "impart/store/memory_store.h"
 #include "impart/store/replicated_store.h"
 #include "impart/store/stores.h"
@@ -53,228 +47,76 @@ data::TextSpec text_spec(const config::RunConfig& config) {
           .test_examples = config.data.test_examples};
 }
 
-/// The test set under `paper` evaluation goes through the training transform, drawn from a seed of
-/// its own so that it is not that of the training examples.
-feed::EpochAugmentation augmentation_of(const config::RunConfig& config, std::uint64_t seed,
-                                        std::uint64_t examples) {
-  const auto& entry = find_entry(data::kAugmentations, "augmentation", config.data.augment);
-  return [augment = entry.function, seed, examples](std::uint32_t epoch) {
-    return augment({.seed = seed, .epoch = epoch, .examples = examples});
-  };
-}
-
-/// What tells one data set from another: the shape of its examples, how many there are, how long,
-/// and of which class.
-std::string fingerprint(const config::RunConfig& config, std::vector<std::uint64_t> shape,
-                        const data::PayloadSource& payloads,
-                        const std::vector<std::uint32_t>& labels) {
-  std::vector<std::uint64_t> facts = std::move(shape);
-  for (std::uint64_t id = 0; id < payloads.examples(); ++id) {
-    facts.push_back(payloads.payload_bytes(ExampleId{id}));
-    if (!labels.empty()) facts.push_back(labels[id]);
-  }
-  return fmt::format("{} {} {:016x}", config.data.name, payloads.examples(),
-                     XXH3_64bits(facts.data(), facts.size() * sizeof facts[0]));
-}
-
-std::uint64_t count(const data::ImageSet& set) {
-  return set.count;
-}
-std::uint64_t count(const data::ExampleSet& set) {
-  return set.count();
-}
-std::uint64_t count(const data::TokenSet& set) {
-  return set.count();
-}
-std::uint64_t count(const feed::TensorSet& set) {
-  return static_cast<std::uint64_t>(set.targets.size(0));
-}
-
-/// Whether the data set of that name in a table is read from files; a program's own is not.
-template <class Row, std::size_t N>
-bool reads_files(const Row (&table)[N], const std::string& name) {
-  return std::any_of(std::begin(table), std::end(table),
-                     [&](const Row& row) { return row.name == name && row.reads_files; });
-}
-
-std::uint64_t bytes_of(const data::PayloadSource& payloads) {
-  std::uint64_t bytes = 0;
-  for (std::uint64_t id = 0; id < payloads.examples(); ++id) {
-    bytes += payloads.payload_bytes(ExampleId{id});
-  }
-  return bytes;
-}
-
-/// The stores of examples that are all in memory, for which `loaded_bytes` were read.
-void add_memory_stores(RunData& data, std::uint64_t loaded_bytes, const config::RunConfig& config,
-                       comm::Communicator& communicator) {
-  data.train_store = store::make_memory_store(
-      {.workers = config.workers.count, .examples = data.examples, .loaded_bytes = loaded_bytes},
-      communicator);
-  data.test_store = store::make_memory_store(
-      {.workers = config.workers.count, .examples = data.test->examples()}, communicator);
-}
-
-RunData prepare_in_memory(data::ImageData images, const config::RunConfig& config,
-                          torch::Device device, comm::Communicator& communicator) {
-  const data::ImageSet& set = images.train;
-  RunData data{.examples = set.count,
-               .classes = set.classes,
-               .channels = set.channels,
-               .image_size = set.height,
-               .labels = set.labels,
-               .truth = set.truth,
-               .payload_bytes = set.count * set.image_bytes()};
-  data.train = feed::make_device_feed(feed::put_on_device(set, device),
-                                      augmentation_of(config, config.seed, set.count));
-  data.test = feed::make_device_feed(feed::put_on_device(images.test, device),
-                                     augmentation_of(config, ~config.seed, images.test.count));
-  add_memory_stores(data, reads_files(data::kDatasets, config.data.name) ? data.payload_bytes : 0,
-                    config, communicator);
-  return data;
-}
-
 const store::StoreEntry& kind_of_store(const config::RunConfig& config) {
   return find_entry(store::kStores, "store", config.store.kind);
 }
 
-std::unique_ptr<store::Store> make_train_store(std::shared_ptr<const data::PayloadSource> payloads,
-                                               const std::string& data_id,
+/// Whether every process may hold all examples in memory.
+bool may_hold_all(const config::RunConfig& config) {
+  return kind_of_store(config).holds_all && !config.store.files;
+}
+
+RunData facts_of(const feed::LoadedData& loaded) {
+  const data::Dataset& set = loaded.dataset;
+  return {.examples = set.train.count(),
+          .classes = set.train.classes,
+          .channels = set.train.channels,
+          .image_size = set.train.height,
+          .labels = set.train.labels,
+          .truth = set.train.truth,
+          .payload_bytes = loaded.payload_bytes(),
+          .text = set.text,
+          .task = set.task,
+          .test_bytes = data::test_text_bytes(set)};
+}
+
+std::unique_ptr<store::Store> make_train_store(const data::Dataset& data,
                                                const config::RunConfig& config,
                                                comm::Communicator& communicator) {
   constexpr std::uint64_t kMebibyte = 1 << 20;
   return kind_of_store(config).function({.workers = config.workers.count,
                                          .cache_bytes = config.store.cache * kMebibyte,
                                          .path = config.store.path,
-                                         .data_id = data_id},
-                                        communicator, std::move(payloads));
+                                         .data_id = data::fingerprint(data, config.data.name)},
+                                        communicator, data.train.payloads);
 }
 
-std::unique_ptr<feed::Feed> make_feed(data::ExampleSet set, store::Store& store,
-                                      const config::RunConfig& config, std::uint64_t seed,
-                                      torch::Device device) {
-  const std::uint64_t examples = set.count();
-  const auto& augmentation = find_entry(data::kAugmentations, "augmentation", config.data.augment);
+/// The test set under `paper` evaluation goes through the training transform, drawn from a seed of
+/// its own so that it is not that of the training examples.
+feed::DataFeedSpec feed_spec(feed::Part part, const config::RunConfig& config, torch::Device device,
+                             store::Store* store) {
   const bool skip = config.data.on_error == config::DataConfig::OnError::kSkip;
-  const auto shared = std::make_shared<const data::ExampleSet>(std::move(set));
-  return feed::make_stored_feed(
-      {.payloads = shared->payloads,
-       .decoder = shared->decoder,
-       .row_bytes = shared->image_bytes(),
-       .format = feed::make_image_format(shared, augmentation_of(config, seed, examples), device),
-       .store = &store,
-       .device = device,
-       .random_decode = augmentation.random_decode,
-       .seed = seed,
-       .threads = config.data.decode_threads,
-       .batches_ahead = config.data.prefetch,
-       .on_bad_example = skip ? data::OnBadExample::kSkip : data::OnBadExample::kFail});
-}
-
-RunData prepare_from_store(data::ExampleData sets, const config::RunConfig& config,
-                           torch::Device device, comm::Communicator& communicator) {
-  const data::ExampleSet& set = sets.train;
-  RunData data{.examples = set.count(),
-               .classes = set.classes,
-               .channels = set.channels,
-               .image_size = set.height,
-               .labels = set.labels,
-               .truth = set.truth,
-               .payload_bytes = bytes_of(*set.payloads)};
-  data.train_store = make_train_store(
-      set.payloads,
-      fingerprint(config, {set.channels, set.height, set.width}, *set.payloads, set.labels), config,
-      communicator);
-  data.test_store = store::make_replicated_store({.workers = config.workers.count}, communicator,
-                                                 sets.test.payloads);
-  data.train = make_feed(std::move(sets.train), *data.train_store, config, config.seed, device);
-  data.test = make_feed(std::move(sets.test), *data.test_store, config, ~config.seed, device);
-  return data;
-}
-
-RunData prepare_text(data::TextData loaded, const config::RunConfig& config, torch::Device device,
-                     comm::Communicator& communicator) {
-  const auto text = std::make_shared<const data::TextData>(std::move(loaded));
-  const data::TokenSet& set = text->train;
-  const auto payloads = data::make_token_source({text, &text->train});
-  RunData data{.examples = set.count(),
-               .classes = set.classes,
-               .labels = set.labels,
-               .truth = set.truth,
-               .payload_bytes = bytes_of(*payloads),
-               .text = text};
-  if (set.is_corpus()) {
-    data.task = data::kLanguage;
-    data.test_bytes =
-        std::accumulate(text->test.bytes.begin(), text->test.bytes.end(), std::uint64_t{0});
-  }
-  data.test = feed::make_token_feed(text->test, device);
-  add_memory_stores(data,
-                    reads_files(data::kTextDatasets, config.data.name) ? data.payload_bytes : 0,
-                    config, communicator);
-  if (kind_of_store(config).holds_all) {
-    data.train = feed::make_token_feed(set, device);
-    return data;
-  }
-  data.train_store = make_train_store(
-      payloads, fingerprint(config, {set.vocabulary, set.length}, *payloads, set.labels), config,
-      communicator);
-  data.train = feed::make_stored_feed({.payloads = payloads,
-                                       .decoder = feed::make_token_decoder(),
-                                       .row_bytes = feed::token_row_bytes(set),
-                                       .format = feed::make_token_format(set, device),
-                                       .store = data.train_store.get(),
-                                       .device = device,
-                                       .threads = config.data.decode_threads,
-                                       .batches_ahead = config.data.prefetch});
-  return data;
-}
-
-RunData prepare_tensors(const feed::TensorData& tensors, const config::RunConfig& config,
-                        torch::Device device, comm::Communicator& communicator) {
-  const feed::TensorSet& set = tensors.train;
-  const torch::Tensor targets = set.targets.contiguous();
-  const auto* labels = targets.data_ptr<std::int64_t>();
-  RunData data{.examples = count(set),
-               .classes = tensors.classes,
-               .labels = {labels, labels + targets.size(0)},
-               .truth = tensors.truth,
-               .payload_bytes = set.inputs.nbytes()};
-  if (set.inputs.dim() == 4) {
-    data.channels = static_cast<std::uint32_t>(set.inputs.size(1));
-    data.image_size = static_cast<std::uint32_t>(set.inputs.size(2));
-  }
-  data.train = feed::make_tensor_feed(set, device);
-  data.test = feed::make_tensor_feed(tensors.test, device);
-  add_memory_stores(data, 0, config, communicator);
-  return data;
-}
-
-/// Whether a name is that of text; the tables of images and of text have no name in common.
-bool is_text(const std::string& name) {
-  return std::any_of(std::begin(data::kTextDatasets), std::end(data::kTextDatasets),
-                     [&](const data::TextDatasetEntry& entry) { return entry.name == name; });
+  return {.part = part,
+          .device = device,
+          .store = store,
+          .augmentation = config.data.augment,
+          .seed = part == feed::Part::kTrain ? config.seed : ~config.seed,
+          .threads = config.data.decode_threads,
+          .batches_ahead = config.data.prefetch,
+          .on_bad_example = skip ? data::OnBadExample::kSkip : data::OnBadExample::kFail};
 }
 
 }  // namespace
 
 feed::LoadedData load_run_data(const config::RunConfig& config) {
-  if (is_text(config.data.name)) {
-    if (config.store.files) {
-      throw ConfigError("store.files: text is read into memory once; take store.files: false");
-    }
-    return data::load_text(text_spec(config));
+  const auto& row = find_entry(data::kDatasets, "data set", config.data.name);
+  if (row.input == data::Input::kTokens && config.store.files) {
+    throw ConfigError("store.files: text is read into memory once; take store.files: false");
   }
-  const data::DataSpec spec = data_spec(config);
-  const bool streams = !kind_of_store(config).holds_all || config.store.files ||
-                       find_entry(data::kDatasets, "data set", spec.name).function == nullptr;
-  if (!streams) return data::load_data(spec);
-  return data::open_data(spec);
+  return {data::open_dataset({.name = config.data.name,
+                              .in_memory = may_hold_all(config),
+                              .images = data_spec(config),
+                              .text = text_spec(config)})};
+}
+
+feed::OwnDataSpec own_data_spec(const config::RunConfig& config) {
+  return {.name = config.data.name,
+          .parts = !kind_of_store(config).holds_all,
+          .files = config.store.files};
 }
 
 void check_enough(const feed::LoadedData& data, const config::RunConfig& config) {
-  const std::uint64_t examples =
-      std::visit([](const auto& sets) { return count(sets.train); }, data);
+  const std::uint64_t examples = data.dataset.train.count();
   if (config.workers.count <= examples) return;
   throw ConfigError(
       fmt::format("workers.count: there are {} workers, but only {} training examples",
@@ -283,17 +125,28 @@ void check_enough(const feed::LoadedData& data, const config::RunConfig& config)
 
 RunData prepare_run_data(feed::LoadedData loaded, const config::RunConfig& config,
                          torch::Device device, comm::Communicator& communicator) {
-  if (auto* images = std::get_if<data::ImageData>(&loaded)) {
-    return prepare_in_memory(std::move(*images), config, device, communicator);
-  }
-  if (auto* text = std::get_if<data::TextData>(&loaded)) {
-    return prepare_text(std::move(*text), config, device, communicator);
-  }
-  if (const auto* tensors = std::get_if<feed::TensorData>(&loaded)) {
-    return prepare_tensors(*tensors, config, device, communicator);
-  }
-  return prepare_from_store(std::move(std::get<data::ExampleData>(loaded)), config, device,
-                            communicator);
+  const data::Dataset& set = loaded.dataset;
+  const std::uint32_t workers = config.workers.count;
+  const bool train_here = loaded.in_memory() && may_hold_all(config);
+  const bool test_here = train_here || set.text;
+  RunData data = facts_of(loaded);
+  data.train_store =
+      train_here
+          ? store::make_memory_store(
+                {.workers = workers, .examples = data.examples, .loaded_bytes = set.loaded_bytes},
+                communicator)
+          : make_train_store(set, config, communicator);
+  data.test_store =
+      test_here
+          ? store::make_memory_store({.workers = workers, .examples = set.test.count()},
+                                     communicator)
+          : store::make_replicated_store({.workers = workers}, communicator, set.test.payloads);
+  data.train = feed::make_data_feed(
+      loaded,
+      feed_spec(feed::Part::kTrain, config, device, train_here ? nullptr : data.train_store.get()));
+  data.test = feed::make_data_feed(loaded, feed_spec(feed::Part::kTest, config, device,
+                                                     test_here ? nullptr : data.test_store.get()));
+  return data;
 }
 
 }  // namespace impart::train

@@ -20,6 +20,9 @@ namespace impart::train {
 /// found before a run directory is made. DataError, ConfigError.
 feed::LoadedData load_run_data(const config::RunConfig& config);
 
+/// How a program's own data are used.
+feed::OwnDataSpec own_data_spec(const config::RunConfig& config);
+
 /// ConfigError if there are fewer training examples than workers.
 void check_enough(const feed::LoadedData& data, const config::RunConfig& config);
 

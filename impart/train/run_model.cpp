@@ -60,9 +60,10 @@ bool holds_images(const torch::Tensor& inputs) {
 
 void check_model(const config::RunConfig& config, const feed::LoadedData& data) {
   const models::TextModelEntry* entry = find_text_model(config.model.name);
-  if (const auto* text = std::get_if<data::TextData>(&data)) {
-    const models::TextTask task =
-        text->train.is_corpus() ? models::TextTask::kLanguage : models::TextTask::kClassification;
+  const data::Dataset& set = data.dataset;
+  if (set.input == data::Input::kTokens) {
+    const models::TextTask task = set.task == data::kLanguage ? models::TextTask::kLanguage
+                                                              : models::TextTask::kClassification;
     if (entry == nullptr) refuse(config, "images", name_of(task));
     if (entry->task == models::TextTask::kClassification && task == models::TextTask::kLanguage) {
       throw ConfigError(fmt::format(
@@ -74,8 +75,7 @@ void check_model(const config::RunConfig& config, const feed::LoadedData& data) 
     return;
   }
   if (entry != nullptr) refuse(config, name_of(entry->task), "images");
-  const auto* tensors = std::get_if<feed::TensorData>(&data);
-  if (tensors && !holds_images(tensors->train.inputs)) {
+  if (data.tensors && !holds_images(data.tensors->train.inputs)) {
     throw ConfigError(fmt::format(
         "model.name: {} is for images, square float tensors [N, channels, size, size]; other "
         "tensors need a model of your own",

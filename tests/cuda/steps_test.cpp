@@ -7,7 +7,7 @@
 #include <torch/torch.h>
 
 #include "impart/core/error.h"
-#include "impart/data/images/datasets.h"
+#include "impart/data/datasets.h"
 #include "impart/models/images/models.h"
 #include "impart/models/init.h"
 #include "impart/models/layers/worker_statistics.h"

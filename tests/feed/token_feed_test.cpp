@@ -4,6 +4,7 @@
 #include <torch/torch.h>
 
 #include "impart/core/error.h"
+#include "impart/data/text/token_decoder.h"
 #include "impart/models/losses.h"
 #include "tests/train/token_fixture.h"
 
@@ -58,7 +59,7 @@ torch::Tensor decode(const data::TokenSet& set, const std::vector<std::uint64_t>
     std::vector<std::byte> payload(source->payload_bytes(ExampleId{ids[row]}));
     source->read(ExampleId{ids[row]}, payload);
     auto* start = rows[static_cast<std::int64_t>(row)].data_ptr<std::uint8_t>();
-    make_token_decoder()->decode(payload, {}, {start, static_cast<std::size_t>(bytes)});
+    data::make_token_decoder()->decode(payload, {}, {start, static_cast<std::size_t>(bytes)});
   }
   return rows;
 }
@@ -95,8 +96,8 @@ TEST(TokenFeed, FillsTextsUpToTheLongestOfTheBatch) {
 
 TEST(TokenFeed, RefusesPayloadsThatAreNoTokensOfTheSet) {
   std::vector<std::uint8_t> row(8);
-  EXPECT_THROW(make_token_decoder()->decode(std::vector<std::byte>(10), {}, row), DataError);
-  EXPECT_THROW(make_token_decoder()->decode(std::vector<std::byte>(3), {}, row), DataError);
+  EXPECT_THROW(data::make_token_decoder()->decode(std::vector<std::byte>(10), {}, row), DataError);
+  EXPECT_THROW(data::make_token_decoder()->decode(std::vector<std::byte>(3), {}, row), DataError);
 }
 
 TEST(Losses, AreMeansOverTheTokensThatHaveATarget) {

@@ -18,19 +18,21 @@ feed::TensorData make_tensors() {
 }
 
 /// What is wrong with data; "" if nothing is.
-std::string complaint(feed::LoadedData sets, const config::RunConfig& config = {}) {
-  return message_of<DataError>([&] { feed::take_own_data({std::move(sets)}, config); });
+std::string complaint(feed::OwnData data) {
+  return message_of<DataError>([&] { feed::take_own_data(std::move(data), {}); });
 }
 
 TEST(OwnData, OfTensorsIsTakenAsItIs) {
   const feed::LoadedData taken = feed::take_own_data({make_tensors()}, {});
-  EXPECT_EQ(std::get<feed::TensorData>(taken).classes, 3u);
+  ASSERT_TRUE(taken.tensors);
+  EXPECT_EQ(taken.dataset.train.classes, 3u);
+  EXPECT_EQ(taken.dataset.train.labels, (std::vector<std::uint32_t>{0, 1, 2, 0, 1, 2}));
 }
 
 TEST(OwnData, OfTensorsMustHaveOneTargetForEveryInput) {
   feed::TensorData data = make_tensors();
   data.test.targets = data.test.targets.narrow(0, 0, 5);
-  EXPECT_EQ(complaint(data),
+  EXPECT_EQ(complaint({data}),
             "own data, test set: inputs of shape [6, 2] and targets of shape [5]; expected [N, "
             "...] and [N]");
 }
@@ -38,47 +40,46 @@ TEST(OwnData, OfTensorsMustHaveOneTargetForEveryInput) {
 TEST(OwnData, OfTensorsMustHaveTargetsThatAreClasses) {
   feed::TensorData data = make_tensors();
   data.train.targets[4] = -1;
-  EXPECT_EQ(complaint(data),
+  EXPECT_EQ(complaint({data}),
             "own data, training set: example 4 has target -1, but there are 3 classes");
   data.train.targets = data.train.targets.to(torch::kFloat32);
-  EXPECT_EQ(complaint(data), "own data, training set: targets are Float; expected int64");
+  EXPECT_EQ(complaint({data}), "own data, training set: targets are Float; expected int64");
   data.train.targets = torch::Tensor();
-  EXPECT_EQ(complaint(data), "own data, training set: a tensor is undefined");
+  EXPECT_EQ(complaint({data}), "own data, training set: a tensor is undefined");
 }
 
 TEST(OwnData, OfTensorsMustKnowTheTruthOfAllOrNone) {
   feed::TensorData data = make_tensors();
   data.truth = {0.5f};
-  EXPECT_EQ(complaint(data), "own data, training set: 6 examples, but the truth of 1");
+  EXPECT_EQ(complaint({data}), "own data, training set: 6 examples, but the truth of 1");
 }
 
 TEST(OwnData, OfTensorsHasNoPayloadsToMove) {
-  config::RunConfig config;
-  config.store.kind = "partitioned";
-  EXPECT_THROW(feed::take_own_data({make_tensors()}, config), ConfigError);
+  EXPECT_THROW(feed::take_own_data({make_tensors()}, {.parts = true}), ConfigError);
+  EXPECT_THROW(feed::take_own_data({make_tensors()}, {.files = true}), ConfigError);
 }
 
 TEST(OwnData, OfImagesMustHoldTogether) {
   data::ImageData images = load_shapes();
   images.train.labels[2] = 10;
-  EXPECT_EQ(complaint(images),
+  EXPECT_EQ(complaint({images}),
             "own data, training set: example 2 has label 10, but there are 10 classes");
   images = load_shapes();
   images.test.labels.pop_back();
-  EXPECT_EQ(complaint(images), "own data, test set: 30 examples, but 29 labels");
+  EXPECT_EQ(complaint({images}), "own data, test set: 30 examples, but 29 labels");
   images = load_shapes();
   images.test.pixels.pop_back();
-  EXPECT_EQ(complaint(images),
+  EXPECT_EQ(complaint({images}),
             "own data, test set: 92159 bytes of pixels; 30 images of 3 x 32 x 32 have 92160");
   images = load_shapes();
   images.train.mean = {};
-  EXPECT_EQ(complaint(images),
+  EXPECT_EQ(complaint({images}),
             "own data, training set: mean and std have 0 and 3 numbers for 3 channels; see "
             "measure_channels");
 }
 
 TEST(OwnData, ThatIsOpenedMustHavePayloads) {
-  EXPECT_EQ(complaint(data::ExampleData{}),
+  EXPECT_EQ(complaint({data::ExampleData{}}),
             "own data, training set: it has no payloads or no decoder");
 }
 

@@ -7,7 +7,7 @@
 
 #include "impart/comm/communicator.h"
 #include "impart/config/config_text.h"
-#include "impart/data/images/datasets.h"
+#include "impart/data/datasets.h"
 #include "impart/feed/own_data.h"
 #include "impart/models/classifier.h"
 #include "impart/models/images/models.h"

@@ -3,7 +3,6 @@
 #include <cstdint>
 #include <string>
 
-#include "impart/core/named_table.h"
 #include "impart/data/images/image_set.h"
 #include "impart/data/payloads/example_set.h"
 
@@ -11,7 +10,7 @@ namespace impart::data {
 
 /// Which data, and how much of it.
 struct DataSpec {
-  std::string name = "shapes";  ///< a row of kDatasets
+  std::string name = "shapes";  ///< a row of kDatasets (data/datasets.h)
   std::string root = {};        ///< the folder that holds the files; `shapes` needs none
   /// Train on so many examples only; 0 = all. They are the first ones, but of `imagefolder`, whose
   /// examples are ordered by class, they are spread evenly over all.
@@ -45,35 +44,5 @@ Opener open_cifar10, open_cifar100, open_idx, open_shapes;
 Opener open_imagefolder;
 /// Shards in MosaicML's MDS format, see data/mds/dataset.h.
 Opener open_mds;
-
-/// `function` is the loader, nullptr if the data set is only ever opened.
-struct DatasetEntry : Entry<Loader> {
-  Opener* open = nullptr;
-  bool reads_files = true;  ///< from DataSpec::root
-};
-
-inline constexpr DatasetEntry kDatasets[] = {
-    {{"shapes", "drawn here: 10 kinds of shapes, 32x32, with a known difficulty", make_shapes},
-     open_shapes,
-     false},
-    {{"cifar10", "CIFAR-10, binary version: data_batch_1..5.bin, test_batch.bin", load_cifar10},
-     open_cifar10},
-    {{"cifar100", "CIFAR-100, binary version: train.bin, test.bin; fine or coarse labels",
-      load_cifar100},
-     open_cifar100},
-    {{"idx", "MNIST and its relatives: train-images-idx3-ubyte and so on, also .gz", load_idx},
-     open_idx},
-    {{"imagefolder", "JPEG and PNG files in train/CLASS/ and val/CLASS/ (or test/CLASS/)", nullptr},
-     open_imagefolder},
-    {{"mds", "MosaicML's MDS shards in train/, and in test/ or val/ ('impart data pack')", nullptr},
-     open_mds},
-};
-static_assert(names_are_unique(kDatasets));
-
-/// Looks spec.name up in kDatasets and loads it. ConfigError if it can only be opened.
-ImageData load_data(const DataSpec& spec);
-
-/// Looks spec.name up in kDatasets and opens it.
-ExampleData open_data(const DataSpec& spec);
 
 }  // namespace impart::data

@@ -35,20 +35,20 @@ class PayloadDecoder {
                       std::span<std::uint8_t> row) const = 0;
 };
 
-/// Labelled images whose pixels are read and decoded when they are needed. Everything but the
+/// Examples that are read and decoded when they are needed: images, or tokens. Everything but the
 /// payloads is in memory on every process: 8 to 24 bytes per example, and file names if each
 /// example is a file.
 struct ExampleSet {
   std::shared_ptr<const PayloadSource> payloads = {};
   std::shared_ptr<const PayloadDecoder> decoder = {};
-  std::uint32_t channels = 0, height = 0, width = 0;  ///< of decoded images
-  std::uint32_t classes = 0;
-  std::vector<std::uint32_t> labels = {};  ///< numbers below `classes`, one per example
-  std::vector<float> truth = {};           ///< as in ImageSet
-  std::vector<float> mean = {}, std = {};  ///< as in ImageSet
+  std::uint32_t channels = 0, height = 0, width = 0;  ///< of decoded images; 0: there are none
+  std::uint32_t classes = 0;                          ///< 0: examples have no class
+  std::vector<std::uint32_t> labels = {};             ///< numbers below `classes`, one per example
+  std::vector<float> truth = {};                      ///< as in ImageSet
+  std::vector<float> mean = {}, std = {};             ///< as in ImageSet
   std::vector<std::string> class_names = {};
 
-  std::uint64_t count() const { return labels.size(); }
+  std::uint64_t count() const { return payloads ? payloads->examples() : labels.size(); }
   std::uint64_t image_bytes() const { return std::uint64_t{channels} * height * width; }
 };
 

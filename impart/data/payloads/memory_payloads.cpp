@@ -48,20 +48,23 @@ std::shared_ptr<const PayloadSource> make_memory_source(std::shared_ptr<const Im
   return std::make_shared<MemorySource>(std::move(set), std::move(place));
 }
 
-ExampleSet view_in_memory(ImageSet set, std::string place) {
-  ExampleSet view{.decoder = make_raw_decoder(set.image_bytes()),
-                  .channels = set.channels,
-                  .height = set.height,
-                  .width = set.width,
-                  .classes = set.classes,
-                  .labels = std::move(set.labels),
-                  .truth = std::move(set.truth),
-                  .mean = std::move(set.mean),
-                  .std = std::move(set.std),
-                  .class_names = std::move(set.class_names)};
-  view.payloads =
-      make_memory_source(std::make_shared<const ImageSet>(std::move(set)), std::move(place));
+ExampleSet view_in_memory(std::shared_ptr<const ImageSet> set, std::string place) {
+  ExampleSet view{.decoder = make_raw_decoder(set->image_bytes()),
+                  .channels = set->channels,
+                  .height = set->height,
+                  .width = set->width,
+                  .classes = set->classes,
+                  .labels = set->labels,
+                  .truth = set->truth,
+                  .mean = set->mean,
+                  .std = set->std,
+                  .class_names = set->class_names};
+  view.payloads = make_memory_source(std::move(set), std::move(place));
   return view;
+}
+
+ExampleSet view_in_memory(ImageSet set, std::string place) {
+  return view_in_memory(std::make_shared<const ImageSet>(std::move(set)), std::move(place));
 }
 
 }  // namespace impart::data

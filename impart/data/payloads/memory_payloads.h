@@ -15,6 +15,7 @@ std::shared_ptr<const PayloadSource> make_memory_source(std::shared_ptr<const Im
                                                         std::string place);
 
 /// A loaded set as an opened one; its pixels stay in memory.
+ExampleSet view_in_memory(std::shared_ptr<const ImageSet> set, std::string place);
 ExampleSet view_in_memory(ImageSet set, std::string place);
 
 }  // namespace impart::data

@@ -3,7 +3,6 @@
 #include <cstdint>
 #include <string>
 
-#include "impart/core/named_table.h"
 #include "impart/data/text/blocks.h"
 #include "impart/data/text/token_set.h"
 
@@ -11,11 +10,12 @@ namespace impart::data {
 
 /// Which text, and what examples are made of it.
 struct TextSpec {
-  std::string name = "generated";  ///< a row of kTextDatasets
+  std::string name = "generated";  ///< a row of kDatasets
   /// The file, or the folder that holds the files; `generated` needs none.
   std::string root = {};
-  /// Names of the files in the folder; empty: those that kTextDatasets tells of. A test file that
-  /// is not there is no error if its name is empty: a part of the training file is cut off for it.
+  /// Names of the files in the folder; empty: those that the row in kDatasets tells of. A test file
+  /// that is not there is no error if its name is empty: a part of the training file is cut off for
+  /// it.
   std::string train_file = {}, test_file = {};
   double test_share = 0.1;  ///< of what is cut off; above 0, below 1
 
@@ -58,24 +58,5 @@ TextLoader load_token_files;
 TextLoader load_text_table;
 /// The built-in corpus, see generated.h.
 TextLoader make_generated_text;
-
-struct TextDatasetEntry : Entry<TextLoader> {
-  bool reads_files = true;  ///< from TextSpec::root
-};
-
-inline constexpr TextDatasetEntry kTextDatasets[] = {
-    {{"generated", "made here: blocks of letters from 8 sources, with a known difficulty",
-      make_generated_text},
-     false},
-    {{"text", "plain text: a file, a folder of *.txt, or train.txt and valid.txt",
-      load_text_files}},
-    {{"tokens", "token files of nanoGPT or llm.c: train.bin, val.bin", load_token_files}},
-    {{"table", "texts in rows of train.tsv and dev.tsv (or .csv), with a class or without",
-      load_text_table}},
-};
-static_assert(names_are_unique(kTextDatasets));
-
-/// Looks spec.name up in kTextDatasets and loads it.
-TextData load_text(const TextSpec& spec);
 
 }  // namespace impart::data

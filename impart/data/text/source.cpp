@@ -83,8 +83,4 @@ TokenizerPtr choose_tokenizer(const TextSpec& spec, std::span<const CorpusText> 
   return tokenizer;
 }
 
-TextData load_text(const TextSpec& spec) {
-  return find_entry(kTextDatasets, "text data set", spec.name).function(spec);
-}
-
 }  // namespace impart::data

@@ -5,13 +5,13 @@
 #include <torch/torch.h>
 
 #include "impart/models/layers/worker_statistics.h"
-#include "impart/models/losses.h"
 #include "impart/train/phase_timer.h"
 
 namespace impart::train {
 
 EpochPasses::EpochPasses(const EpochPassesSpec& spec)
     : spec_(spec),
+      losses_(models::losses_of(spec.feed->task())),
       layout_(std::make_shared<models::WorkerLayout>()),
       dropout_(std::make_shared<models::DropoutPlan>()) {
   models::set_worker_layout(*spec_.model, layout_);
@@ -90,7 +90,7 @@ torch::Tensor EpochPasses::forward_losses(const WorkerGroup& group, std::uint32_
   const feed::Batch batch = spec_.feed->next(*spec_.seconds);
   const PhaseTimer timer(spec_.seconds->forward);
   const auto output = spec_.model->forward(batch.inputs);
-  const models::MeasuredLosses losses = models::measure_losses(output.logits, batch.targets);
+  const models::MeasuredLosses losses = losses_.measure(output.logits, batch.targets);
   if (spec_.collect_signals) {
     collected_.narrow(1, group.row, group.rows)
         .copy_(spec_.signals->compute(output, batch.targets, losses));

@@ -10,6 +10,7 @@
 #include "impart/models/classifier.h"
 #include "impart/models/layers/dropout.h"
 #include "impart/models/layers/worker_batch_norm.h"
+#include "impart/models/task_losses.h"
 #include "impart/placement/hosted_workers.h"
 #include "impart/placement/step_plan.h"
 #include "impart/store/ledger.h"
@@ -79,6 +80,7 @@ class EpochPasses {
   std::vector<WorkerGroup> group_workers(std::uint32_t step, std::int64_t first_row) const;
 
   EpochPassesSpec spec_;
+  models::TaskLosses losses_;
   std::shared_ptr<models::WorkerLayout> layout_;
   std::shared_ptr<models::DropoutPlan> dropout_;
   const placement::StepPlan* plan_ = nullptr;

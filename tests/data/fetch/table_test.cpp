@@ -4,7 +4,7 @@
 
 #include <gtest/gtest.h>
 
-#include "impart/data/images/datasets.h"
+#include "impart/data/datasets.h"
 
 namespace impart::data {
 namespace {

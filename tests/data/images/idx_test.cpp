@@ -1,7 +1,7 @@
 #include <gtest/gtest.h>
 
 #include "impart/core/error.h"
-#include "impart/data/images/datasets.h"
+#include "impart/data/datasets.h"
 #include "tests/data/images/data_files.h"
 
 namespace impart::data {

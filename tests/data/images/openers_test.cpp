@@ -4,7 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "impart/core/error.h"
-#include "impart/data/images/datasets.h"
+#include "impart/data/datasets.h"
 #include "impart/data/images/photo_decoder.h"
 #include "tests/data/images/data_files.h"
 #include "tests/data/images/pictures.h"
@@ -68,7 +68,7 @@ void pack_all(const TemporaryFolder& folder) {
 
 void expect_openers_give_what_loaders_give(const TemporaryFolder& folder) {
   for (const DatasetEntry& entry : kDatasets) {
-    if (entry.function == nullptr) continue;
+    if (entry.from.load == nullptr) continue;
     for (const std::uint64_t limit : {0, 1, 2, 4}) {
       const DataSpec spec{.name = std::string(entry.name),
                           .root = folder.path(),
@@ -123,7 +123,10 @@ TEST(Openers, CheckAsTheLoadersDo) {
 }
 
 TEST(Openers, OfEveryDataSetExist) {
-  for (const DatasetEntry& entry : kDatasets) EXPECT_NE(entry.open, nullptr) << entry.name;
+  for (const DatasetEntry& entry : kDatasets) {
+    EXPECT_EQ(entry.from.open != nullptr, entry.input == Input::kImages) << entry.name;
+    EXPECT_EQ(entry.from.load_text != nullptr, entry.input == Input::kTokens) << entry.name;
+  }
 }
 
 TEST(LoadData, SaysThatADataSetCanOnlyBeOpened) {

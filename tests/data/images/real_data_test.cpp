@@ -3,7 +3,7 @@
 
 #include <gtest/gtest.h>
 
-#include "impart/data/images/datasets.h"
+#include "impart/data/datasets.h"
 
 // Against the published files themselves, where IMPART_DATA names a folder that holds them.
 

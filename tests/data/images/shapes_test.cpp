@@ -8,7 +8,7 @@
 
 #include "impart/core/error.h"
 #include "impart/core/random.h"
-#include "impart/data/images/datasets.h"
+#include "impart/data/datasets.h"
 #include "impart/data/images/shape_drawing.h"
 
 namespace impart::data {

@@ -8,7 +8,7 @@
 #include <xxhash.h>
 
 #include "impart/core/error.h"
-#include "impart/data/text/datasets.h"
+#include "impart/data/datasets.h"
 
 namespace impart::data {
 namespace {

@@ -5,7 +5,7 @@
 
 #include <gtest/gtest.h>
 
-#include "impart/data/text/datasets.h"
+#include "impart/data/datasets.h"
 #include "tests/support/temporary_folder.h"
 
 // Against published texts, where IMPART_DATA names a folder that holds them.

@@ -5,7 +5,7 @@
 #include <gtest/gtest.h>
 
 #include "impart/core/error.h"
-#include "impart/data/text/datasets.h"
+#include "impart/data/datasets.h"
 #include "impart/data/text/rows.h"
 #include "tests/data/text/texts.h"
 #include "tests/support/temporary_folder.h"
