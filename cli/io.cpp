@@ -10,11 +10,11 @@
 #include <fmt/format.h>
 
 #include "cli/commands.h"
-#include "cli/engine_commands.h"
 #include "cli/io_output.h"
 #include "cli/progress_line.h"
 #include "impart/config/config_file.h"
 #include "impart/core/error.h"
+#include <CLI/CLI.hpp>
 
 namespace impart::cli {
 namespace {
@@ -50,7 +50,7 @@ config::RunConfig read_base(const Options& options) {
     path = overrides.front();
     overrides.erase(overrides.begin());
   }
-  config::RunConfig config = config::load_config(path, overrides, {});
+  config::RunConfig config = config::load_config(path, overrides, config::kAnyProgram);
   const auto set = [](auto& value, const auto& option) {
     if (option) value = *option;
   };
@@ -186,7 +186,8 @@ void add_strategy_options(CLI::App& command, Options& options) {
 }  // namespace
 
 void add_io_command(CLI::App& app) {
-  auto* command = add_engine_command(app, "io");
+  auto* command = app.add_subcommand(
+      "io", "What strategies cost in disk, network, messages and storage");
   command->footer(
       "Examples:\n"
       "  impart io --examples 50000 --payload 3072 --workers 4 --epochs 100\n"

@@ -1,19 +1,34 @@
 // impart list: what the named tables hold.
 
-#include "cli/list.h"
-
 #include <memory>
 #include <string>
 
 #include <fmt/format.h>
 
 #include "cli/commands.h"
+#include "impart/config/model_names.h"
+#include "impart/core/named_table.h"
+#include "impart/data/images/augment.h"
+#include "impart/data/images/datasets.h"
+#include "impart/data/text/datasets.h"
+#include "impart/data/text/tokenizer.h"
 #include "impart/importance/notions.h"
 #include "impart/placement/exchanges.h"
 #include "impart/placement/heuristics.h"
+#include <CLI/CLI.hpp>
 
 namespace impart::cli {
 namespace {
+
+template <class Row, std::size_t N>
+void print_table(const Row (&table)[N]) {
+  for (const Row& row : table) fmt::print("  {:<20} {}\n", row.name, row.summary);
+}
+
+void list_datasets() {
+  print_table(data::kDatasets);
+  print_table(data::kTextDatasets);
+}
 
 using PrintTable = void();
 constexpr Entry<PrintTable> kListings[] = {
@@ -24,9 +39,10 @@ constexpr Entry<PrintTable> kListings[] = {
     {"exchanges", "how a part of the partition changes between epochs",
      [] { print_table(placement::kExchanges); }},
     {"datasets", "what to train on", list_datasets},
-    {"augmentations", "what happens to images before training", list_augmentations},
-    {"tokenizers", "how text becomes tokens", list_tokenizers},
-    {"models", "what to train", list_models},
+    {"augmentations", "what happens to images before training",
+     [] { print_table(data::kAugmentations); }},
+    {"tokenizers", "how text becomes tokens", [] { print_table(data::kTokenizers); }},
+    {"models", "what to train", [] { print_table(config::kModelNames); }},
 };
 
 void list(const std::string& what) {

@@ -98,19 +98,11 @@ LoadedData take(data::ExampleData data, const config::RunConfig&) {
   return data;
 }
 
-LoadedData take(data::TextData data, const config::RunConfig& config) {
-  if (config.store.files) {
-    throw ConfigError("store.files: text is in memory already; take store.files: false");
-  }
+LoadedData take(data::TextData data, const config::RunConfig&) {
   return data;
 }
 
-LoadedData take(TensorData data, const config::RunConfig& config) {
-  if (wants_store(config)) {
-    throw ConfigError(
-        "store: tensors of your own are in memory on every process; for "
-        "store.kind: partitioned or store.files give images or an ExampleData");
-  }
+LoadedData take(TensorData data, const config::RunConfig&) {
   check("training", data.train, data.classes);
   check("test", data.test, data.classes);
   check_truth(data.truth, static_cast<std::uint64_t>(data.train.inputs.size(0)));

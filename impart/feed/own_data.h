@@ -37,8 +37,7 @@ struct OwnData {
 };
 
 /// What a run takes of it. DataError if it does not hold together: other numbers of labels than of
-/// examples, a label that is no class; ConfigError if the config wants what it cannot do. Reads
-/// every label once.
+/// examples, a label that is no class. Reads every label once.
 LoadedData take_own_data(OwnData data, const config::RunConfig& config);
 
 }  // namespace impart::feed

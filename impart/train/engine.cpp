@@ -8,7 +8,7 @@
 #include <torch/torch.h>
 
 #include "impart/comm/exact_sum.h"
-#include "impart/core/error.h"
+#include "impart/config/rules.h"
 #include "impart/models/layers/worker_statistics.h"
 #include "impart/models/losses.h"
 #include "impart/placement/placement.h"
@@ -61,10 +61,6 @@ Engine::Engine(EngineSpec spec, comm::Communicator& communicator)
       parameters_(*spec_.model),
       optimizer_(spec_.config.optimizer, parameters_.values()),
       gradient_sum_(parameters_, communicator) {
-  if (spec_.config.workers.batch_norm == config::WorkersConfig::BatchNorm::kShared &&
-      communicator.size() > 1) {
-    throw ConfigError("workers.batch_norm: shared needs all workers in one process");
-  }
   models::set_worker_layout(*spec_.model, layout_);
   dropout_->seed = spec_.config.seed;
   models::set_dropout_plan(*spec_.model, dropout_);
@@ -97,12 +93,12 @@ bool Engine::can_update_on_device() const {
 void Engine::start_device_steps() {
   using Transport = config::WorkersConfig::Transport;
   const Transport transport = spec_.config.workers.transport;
-  if (!can_update_on_device()) {
-    if (transport != Transport::kNccl) return;
-    throw ConfigError(
-        "workers.transport: nccl needs workers.sync: step, workers.reduce: fast and steps of one "
-        "forward pass (workers.micro_batch); take auto");
+  const bool can_update = can_update_on_device();
+  if (transport == Transport::kNccl) {
+    config::check_rules(spec_.config, {.own = {.rows = spec_.own, .model = true, .data = true},
+                                       .updates_on_device = can_update});
   }
+  if (!can_update) return;
   if (transport != Transport::kMpi) {
     device_sum_ = comm::make_device_sum(communicator_, transport == Transport::kNccl
                                                            ? comm::DeviceSumUse::kAlways

@@ -8,7 +8,6 @@
 #include <torch/torch.h>
 #include <xxhash.h>
 
-#include "impart/core/error.h"
 #include "impart/data/images/datasets.h"
 #include "impart/data/text/datasets.h"
 #include "impart/feed/stored_feed.h"
@@ -27,6 +26,7 @@ data::DataSpec data_spec(const config::RunConfig& config) {
           .seed = config.data.seed,
           .train_examples = config.data.train_examples,
           .test_examples = config.data.test_examples,
+          .coarse = config.data.coarse,
           .image_size = config.data.image_size,
           .image_column = config.data.image_column,
           .label_column = config.data.label_column};
@@ -232,6 +232,12 @@ RunData prepare_tensors(const feed::TensorData& tensors, torch::Device device) {
   return data;
 }
 
+/// As models of images take them.
+bool holds_images(const torch::Tensor& inputs) {
+  return inputs.scalar_type() == torch::kFloat32 && inputs.dim() == 4 &&
+         inputs.size(2) == inputs.size(3);
+}
+
 /// Whether a name is that of text; the tables of images and of text have no name in common.
 bool is_text(const std::string& name) {
   return std::any_of(std::begin(data::kTextDatasets), std::end(data::kTextDatasets),
@@ -241,12 +247,7 @@ bool is_text(const std::string& name) {
 }  // namespace
 
 feed::LoadedData load_run_data(const config::RunConfig& config) {
-  if (is_text(config.data.name)) {
-    if (config.store.files) {
-      throw ConfigError("store.files: text is read into memory once; take store.files: false");
-    }
-    return data::load_text(text_spec(config));
-  }
+  if (is_text(config.data.name)) return data::load_text(text_spec(config));
   const data::DataSpec spec = data_spec(config);
   const bool streams = config.store.kind == config::StoreConfig::Kind::kPartitioned ||
                        config.store.files ||
@@ -255,13 +256,23 @@ feed::LoadedData load_run_data(const config::RunConfig& config) {
   return data::open_data(spec);
 }
 
-void check_enough(const feed::LoadedData& data, const config::RunConfig& config) {
-  const std::uint64_t examples =
-      std::visit([](const auto& sets) { return count(sets.train); }, data);
-  if (config.workers.count <= examples) return;
-  throw ConfigError(
-      fmt::format("workers.count: there are {} workers, but only {} training examples",
-                  config.workers.count, examples));
+config::DataFacts facts_of(const feed::LoadedData& data) {
+  config::DataFacts facts{.input = data::Input::kImages};
+  std::visit([&](const auto& sets) { facts.examples = count(sets.train); }, data);
+  if (const auto* text = std::get_if<data::TextData>(&data)) {
+    facts.input = data::Input::kTokens;
+    facts.task = text->train.is_corpus() ? data::kLanguage : data::kClasses;
+    facts.has_truth = !text->train.truth.empty();
+  } else if (const auto* tensors = std::get_if<feed::TensorData>(&data)) {
+    facts.is_tensors = true;
+    facts.has_truth = !tensors->truth.empty();
+    if (!holds_images(tensors->train.inputs)) facts.input = std::nullopt;
+  } else if (const auto* images = std::get_if<data::ImageData>(&data)) {
+    facts.has_truth = !images->train.truth.empty();
+  } else {
+    facts.has_truth = !std::get<data::ExampleData>(data).train.truth.empty();
+  }
+  return facts;
 }
 
 RunData prepare_run_data(feed::LoadedData loaded, const config::RunConfig& config,

@@ -53,9 +53,14 @@ TEST(OwnData, OfTensorsMustKnowTheTruthOfAllOrNone) {
 }
 
 TEST(OwnData, OfTensorsHasNoPayloadsToMove) {
-  config::RunConfig config;
-  config.store.kind = config::StoreConfig::Kind::kPartitioned;
-  EXPECT_THROW(feed::take_own_data({make_tensors()}, config), ConfigError);
+  const testing::TemporaryFolder folder;
+  RunSpec spec{.config = testing::tiny_config(folder)};
+  spec.config.store.kind = config::StoreConfig::Kind::kPartitioned;
+  spec.own_model = testing::make_own_mlp(1);
+  spec.own_data = [] { return feed::OwnData{make_tensors()}; };
+  EXPECT_TRUE(message_of<ConfigError>([&] {
+                testing::run_alone(spec);
+              }).starts_with("store: tensors of your own are in memory on every process"));
 }
 
 TEST(OwnData, OfImagesMustHoldTogether) {
