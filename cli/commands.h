@@ -1,8 +1,13 @@
 #pragma once
 
-#include <CLI/CLI.hpp>
+namespace CLI {
+class App;
+}  // namespace CLI
 
 namespace impart::cli {
+
+/// Adds the commands of this program: all of them in impart, `train` in impart-engine.
+void add_commands(CLI::App& app);
 
 /// Each adds its subcommand, whose work happens in a callback while the arguments are parsed.
 void add_data_command(CLI::App& app);

@@ -9,9 +9,9 @@
 #include "cli/commands.h"
 #include "cli/data_blocks.h"
 #include "cli/data_fetch.h"
-#include "cli/engine_commands.h"
 #include "impart/core/error.h"
 #include "impart/data/mds/dataset.h"
+#include <CLI/CLI.hpp>
 
 namespace impart::cli {
 namespace {
@@ -105,7 +105,7 @@ std::string format_bytes(double bytes) {
 }
 
 void add_data_command(CLI::App& app) {
-  auto* command = add_engine_command(app, "data");
+  auto* command = app.add_subcommand("data", "Look at, pack, check and fetch data sets");
   command->require_subcommand(1);
   add_data_info(*command);
   add_data_pack(*command);

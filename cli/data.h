@@ -7,7 +7,10 @@
 
 #include "impart/core/progress.h"
 #include "impart/data/datasets.h"
-#include <CLI/CLI.hpp>
+
+namespace CLI {
+class App;
+}  // namespace CLI
 
 namespace impart::cli {
 

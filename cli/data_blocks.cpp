@@ -15,6 +15,7 @@
 #include "impart/core/error.h"
 #include "impart/data/datasets.h"
 #include "impart/placement/ranking.h"
+#include <CLI/CLI.hpp>
 
 namespace impart::cli {
 namespace {

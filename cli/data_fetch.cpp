@@ -14,6 +14,7 @@
 #include "cli/commands.h"
 #include "cli/progress_line.h"
 #include "impart/data/fetch/fetch.h"
+#include <CLI/CLI.hpp>
 
 namespace impart::cli {
 namespace {

@@ -12,6 +12,7 @@
 #include "cli/data.h"
 #include "cli/progress_line.h"
 #include "impart/data/mds/index.h"
+#include <CLI/CLI.hpp>
 
 namespace impart::cli {
 namespace {

@@ -12,6 +12,7 @@
 #include "cli/progress_line.h"
 #include "impart/core/error.h"
 #include "impart/data/mds/pack.h"
+#include <CLI/CLI.hpp>
 
 namespace impart::cli {
 namespace {

@@ -10,6 +10,7 @@
 #include "impart/core/error.h"
 #include "impart/data/mds/index.h"
 #include "impart/data/mds/verify.h"
+#include <CLI/CLI.hpp>
 
 namespace impart::cli {
 namespace {

@@ -1,4 +1,4 @@
-// For the program without the training engine: it starts the one that has it.
+// For impart, which trains by becoming impart-engine.
 
 #include "cli/engine.h"
 
@@ -9,25 +9,32 @@
 #include <string>
 #include <string_view>
 
-#include <fmt/format.h>
 #include <unistd.h>
 
-#include "cli/engine_commands.h"
+#include "cli/commands.h"
+#include "cli/train.h"
 #include "impart/core/error.h"
 
 namespace impart::cli {
 namespace {
 
-/// `list` of the tables that this program has needs no engine.
-bool needs_engine(int argc, char** argv) {
-  if (argc < 2) return false;
-  const std::string_view command = argv[1];
-  const std::string_view argument = argc > 2 ? argv[2] : "";
-  const bool is_here = argument == "notions" || argument == "heuristics" || argument == "exchanges";
-  const bool is_engines =
-      std::any_of(std::begin(kEngineCommands), std::end(kEngineCommands),
-                  [&](const EngineCommand& row) { return row.name == command; });
-  return is_engines || (command == "list" && !is_here);
+/// A config is explained and checked here.
+bool asks_for_run(int argc, char** argv) {
+  constexpr std::string_view kAnsweredHere[] = {"--dry-run", "--keys", "--help", "-h"};
+  const auto is_answered_here = [&](std::string_view argument) {
+    return std::find(std::begin(kAnsweredHere), std::end(kAnsweredHere), argument) !=
+           std::end(kAnsweredHere);
+  };
+  return argc >= 2 && std::string_view(argv[1]) == "train" &&
+         std::none_of(argv + 2, argv + argc, is_answered_here);
+}
+
+/// Empty if this program does not know where it is.
+std::string engine_path() {
+  std::array<char, PATH_MAX> self{};
+  const ssize_t length = ::readlink("/proc/self/exe", self.data(), self.size() - 1);
+  if (length <= 0) return "";
+  return std::string(self.data(), static_cast<std::size_t>(length)) + "-engine";
 }
 
 /// Threads that wait for each other spin for a while before they sleep, by default for longer than
@@ -42,26 +49,34 @@ void let_waiting_threads_sleep() {
 }  // namespace
 
 void hand_over_to_engine(int argc, char** argv) {
-  if (!needs_engine(argc, argv)) return;
-  std::array<char, PATH_MAX> self{};
-  const ssize_t length = ::readlink("/proc/self/exe", self.data(), self.size() - 1);
-  if (length <= 0) return;
-  const std::string engine = std::string(self.data(), static_cast<std::size_t>(length)) + "-engine";
+  if (!asks_for_run(argc, argv)) return;
+  const std::string engine = engine_path();
+  if (engine.empty()) return;
   let_waiting_threads_sleep();
   ::execv(engine.c_str(), argv);
 }
 
-void add_engine_commands(CLI::App& app) {
-  for (const EngineCommand& row : kEngineCommands) {
-    CLI::App* command = add_engine_command(app, row.name);
-    command->allow_extras();
-    command->callback([name = row.name] {
-      throw ConfigError(fmt::format(
-          "'{}' needs the training engine: this impart was built with IMPART_TORCH=OFF, or "
-          "impart-engine is not beside it",
-          name));
-    });
-  }
+void require_engine() {
+  if (::access(engine_path().c_str(), X_OK) == 0) return;
+  throw ConfigError(
+      "nothing can be trained: this impart was built without the training engine "
+      "(IMPART_TORCH=OFF), or impart-engine is not beside it");
+}
+
+void train_here(const TrainRequest&) {
+  require_engine();
+  throw Error("impart-engine cannot be started");
+}
+
+void add_commands(CLI::App& app) {
+  add_train_command(app);
+  add_study_command(app);
+  add_data_command(app);
+  add_io_command(app);
+  add_report_command(app);
+  add_partition_command(app);
+  add_schedule_command(app);
+  add_list_command(app);
 }
 
 }  // namespace impart::cli

@@ -10,11 +10,11 @@
 #include <fmt/format.h>
 
 #include "cli/commands.h"
-#include "cli/engine_commands.h"
 #include "cli/io_output.h"
 #include "cli/progress_line.h"
 #include "impart/config/config_file.h"
 #include "impart/core/error.h"
+#include <CLI/CLI.hpp>
 
 namespace impart::cli {
 namespace {
@@ -50,7 +50,7 @@ config::RunConfig read_base(const Options& options) {
     path = overrides.front();
     overrides.erase(overrides.begin());
   }
-  config::RunConfig config = config::load_config(path, overrides, {});
+  config::RunConfig config = config::load_config(path, overrides, config::kAnyProgram);
   const auto set = [](auto& value, const auto& option) {
     if (option) value = *option;
   };
@@ -88,18 +88,20 @@ void simulate(const std::vector<cost::IoStrategy>& strategies, IoPrediction& pre
       all(prediction.rows.size() * total + done, strategies.size() * total);
     };
     prediction.rows.push_back(
-        {strategy, cost::predict_io(strategy.config, prediction.spec, progress)});
+        {strategy, cost::predict_io(strategy.decisions, prediction.spec, progress)});
   }
 }
 
 void predict(const Options& options) {
+  const config::RunConfig config = read_base(options);
   IoPrediction prediction{.spec = options.spec,
-                          .base = read_base(options),
+                          .base = config::placement_spec(config),
+                          .batch = config.workers.batch,
                           .parameters = options.parameters,
                           .rows = {}};
-  prediction.spec.examples = count_examples(options, prediction.base);
+  prediction.spec.examples = count_examples(options, config);
   prediction.spec.payload_bytes = static_cast<double>(payload_bytes(options));
-  prediction.spec.cache_bytes = cache_size(options, prediction.base);
+  prediction.spec.cache_bytes = cache_size(options, config);
   cost::IoStrategiesSpec spec{.base = prediction.base};
   if (!options.intervals.empty()) spec.intervals = options.intervals;
   if (!options.fractions.empty()) spec.fractions = options.fractions;
@@ -186,7 +188,8 @@ void add_strategy_options(CLI::App& command, Options& options) {
 }  // namespace
 
 void add_io_command(CLI::App& app) {
-  auto* command = add_engine_command(app, "io");
+  auto* command =
+      app.add_subcommand("io", "What strategies cost in disk, network, messages and storage");
   command->footer(
       "Examples:\n"
       "  impart io --examples 50000 --payload 3072 --workers 4 --epochs 100\n"

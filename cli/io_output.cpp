@@ -20,6 +20,13 @@ double share_moved(const IoPrediction& prediction, const cost::StrategyCost& cos
   return examples == 0 ? 0 : cost.later.examples_moved / examples;
 }
 
+double gradient_bytes(const IoPrediction& prediction) {
+  return cost::gradient_bytes_per_epoch({.workers = prediction.base.workers,
+                                         .batch = prediction.batch,
+                                         .examples = prediction.spec.examples,
+                                         .parameters = prediction.parameters});
+}
+
 /// The formula's moves of a mean epoch after the first.
 std::string expected_text(const cost::StrategyCost& cost, std::uint32_t epochs) {
   if (!cost.expected_moved || epochs < 2) return "-";
@@ -86,10 +93,9 @@ void print_notes(const IoPrediction& prediction, bool raw) {
       bytes_text(first.partitioned_source_bytes, raw), bytes_text(first.local_written_bytes, raw),
       bytes_text(first.local_read_bytes, raw));
   if (prediction.parameters > 0) {
-    const double bytes = cost::gradient_bytes_per_epoch(prediction.base, prediction.spec.examples,
-                                                        prediction.parameters);
     fmt::print("Gradients of {} parameters, batch {}: {} per epoch on the network.\n",
-               prediction.parameters, prediction.base.workers.batch, bytes_text(bytes, raw));
+               prediction.parameters, prediction.batch,
+               bytes_text(gradient_bytes(prediction), raw));
   }
   print_shortcuts(prediction);
 }
@@ -99,7 +105,7 @@ void print_tables(const IoPrediction& prediction, bool raw) {
   fmt::print("{} examples of {} ({}), {} workers, {} epochs, importance with drift {}\n\n",
              spec.examples, bytes_text(spec.payload_bytes, raw),
              bytes_text(static_cast<double>(spec.examples) * spec.payload_bytes, raw),
-             prediction.base.workers.count, prediction.base.epochs, spec.drift);
+             prediction.base.workers, prediction.base.epochs, spec.drift);
   fmt::print("What moves in a partitioned store (/epoch: mean of the epochs after the first)\n{}\n",
              moves_table(prediction, raw));
   fmt::print(
@@ -130,8 +136,7 @@ Json flat_row(const IoPrediction& prediction, const IoPrediction::Row& row) {
   json["events_simulated"] = cost.events_simulated;
   json["examples_simulated"] = cost.examples_simulated;
   if (prediction.parameters > 0) {
-    json["epoch_gradient_bytes"] = cost::gradient_bytes_per_epoch(
-        prediction.base, prediction.spec.examples, prediction.parameters);
+    json["epoch_gradient_bytes"] = gradient_bytes(prediction);
   }
   return json;
 }
@@ -241,7 +246,7 @@ void print_prediction(const IoPrediction& prediction, const IoOutput& output) {
   const cost::IoSpec& spec = prediction.spec;
   const Json json = {{"examples", spec.examples},
                      {"payload_bytes", spec.payload_bytes},
-                     {"workers", prediction.base.workers.count},
+                     {"workers", prediction.base.workers},
                      {"epochs", prediction.base.epochs},
                      {"cache_bytes", spec.cache_bytes},
                      {"drift", spec.drift},

@@ -24,7 +24,8 @@ struct IoPrediction {
     cost::StrategyCost cost;
   };
   cost::IoSpec spec;
-  config::RunConfig base;
+  placement::PlacementSpec base;
+  std::uint32_t batch = 0;       ///< examples per worker and step
   std::uint64_t parameters = 0;  ///< of the model; 0: not asked for
   std::vector<Row> rows;
 };

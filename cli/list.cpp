@@ -1,19 +1,28 @@
 // impart list: what the named tables hold.
 
-#include "cli/list.h"
-
 #include <memory>
 #include <string>
 
 #include <fmt/format.h>
 
 #include "cli/commands.h"
+#include "impart/config/model_names.h"
+#include "impart/core/named_table.h"
+#include "impart/data/images/augment.h"
+#include "impart/data/datasets.h"
+#include "impart/data/text/tokenizer.h"
 #include "impart/importance/notions.h"
 #include "impart/placement/exchanges.h"
 #include "impart/placement/heuristics.h"
+#include <CLI/CLI.hpp>
 
 namespace impart::cli {
 namespace {
+
+template <class Row, std::size_t N>
+void print_table(const Row (&table)[N]) {
+  for (const Row& row : table) fmt::print("  {:<20} {}\n", row.name, row.summary);
+}
 
 using PrintTable = void();
 constexpr Entry<PrintTable> kListings[] = {
@@ -23,10 +32,11 @@ constexpr Entry<PrintTable> kListings[] = {
      [] { print_table(placement::kHeuristics); }},
     {"exchanges", "how a part of the partition changes between epochs",
      [] { print_table(placement::kExchanges); }},
-    {"datasets", "what to train on", list_datasets},
-    {"augmentations", "what happens to images before training", list_augmentations},
-    {"tokenizers", "how text becomes tokens", list_tokenizers},
-    {"models", "what to train", list_models},
+    {"datasets", "what to train on", [] { print_table(data::kDatasets); }},
+    {"augmentations", "what happens to images before training",
+     [] { print_table(data::kAugmentations); }},
+    {"tokenizers", "how text becomes tokens", [] { print_table(data::kTokenizers); }},
+    {"models", "what to train", [] { print_table(config::kModelNames); }},
 };
 
 void list(const std::string& what) {

@@ -10,7 +10,6 @@
 
 #include "cli/commands.h"
 #include "cli/engine.h"
-#include "cli/engine_commands.h"
 #include "cli/terminal_text.h"
 #include "impart/core/error.h"
 #include "impart/core/named_table.h"
@@ -47,11 +46,7 @@ int run(int argc, char** argv) {
   app.failure_message([](const CLI::App*, const CLI::Error& error) {
     return fmt::format("impart: {}; see 'impart --help'\n", error.what());
   });
-  impart::cli::add_engine_commands(app);
-  impart::cli::add_report_command(app);
-  impart::cli::add_partition_command(app);
-  impart::cli::add_schedule_command(app);
-  impart::cli::add_list_command(app);
+  impart::cli::add_commands(app);
   check_command(app, argc, argv);
   try {
     app.parse(argc, argv);

@@ -15,6 +15,7 @@
 #include "impart/placement/heuristics.h"
 #include "impart/placement/imbalance.h"
 #include "impart/placement/move_plan.h"
+#include <CLI/CLI.hpp>
 
 namespace impart::cli {
 namespace {

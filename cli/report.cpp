@@ -14,6 +14,7 @@
 #include "impart/core/error.h"
 #include "impart/report/escape.h"
 #include "impart/report/numbers.h"
+#include <CLI/CLI.hpp>
 
 namespace impart::cli {
 namespace {

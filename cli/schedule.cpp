@@ -7,6 +7,7 @@
 #include <fmt/format.h>
 
 #include "cli/commands.h"
+#include <CLI/CLI.hpp>
 
 namespace impart::cli {
 

@@ -1,6 +1,5 @@
 // impart study: a grid of settings x seeds, run to its end in spite of interruptions.
 
-#include <algorithm>
 #include <atomic>
 #include <csignal>
 #include <filesystem>
@@ -12,17 +11,18 @@
 #include <fmt/format.h>
 
 #include "cli/commands.h"
-#include "cli/engine_commands.h"
+#include "cli/engine.h"
 #include "cli/study_display.h"
 #include "cli/study_status.h"
 #include "cli/study_text.h"
 #include "cli/terminal_text.h"
-#include "cli/training_names.h"
+#include "impart/config/model_names.h"
 #include "impart/core/error.h"
 #include "impart/core/file.h"
 #include "impart/study/plan.h"
 #include "impart/study/runner.h"
 #include "impart/study/status.h"
+#include <CLI/CLI.hpp>
 
 namespace impart::cli {
 namespace {
@@ -54,13 +54,11 @@ std::string this_program() {
 }
 
 study::StudyPlan read_plan(const Options& options) {
-  const config::KnownNames names = training_names();
-  const config::Schema schema = config::make_schema(names);
+  const config::Schema schema = config::make_schema();
   study::StudySpec study = study::load_study(options.study, options.overrides, schema);
-  const auto& language = names.language_models;
-  const bool is_language =
-      std::find(language.begin(), language.end(), study.config.model.name) != language.end();
-  if (study.metric.empty() && is_language) study.metric = "best_perplexity";
+  const config::ModelName& model =
+      find_entry(config::kModelNames, "model", study.config.model.name);
+  if (study.metric.empty()) study.metric = fmt::format("best_{}", model.task.metric);
   return study::make_plan(study, schema);
 }
 
@@ -126,6 +124,7 @@ void print_end(const study::StudyPlan& plan, const study::StudyOutcome& outcome)
 }
 
 void run_plan(const Options& options, const study::StudyPlan& plan) {
+  if (options.program.empty()) require_engine();
   const std::string program = options.program.empty() ? this_program() : options.program;
   const std::size_t runs = plan.arms.size() * plan.record.seeds.size();
   std::signal(SIGTERM, request_stop);
@@ -167,7 +166,7 @@ void run(const Options& options) {
 }  // namespace
 
 void add_study_command(CLI::App& app) {
-  auto* command = add_engine_command(app, "study");
+  auto* command = app.add_subcommand("study", "Run a grid of settings x seeds to its end");
   command->footer(
       "The same command starts a study and goes on with it: finished runs stay, broken ones "
       "resume.\n"

@@ -43,7 +43,8 @@ impart_torch_test(models_test
 target_compile_definitions(models_test PRIVATE IMPART_SOURCE_DIR="${PROJECT_SOURCE_DIR}")
 impart_test(config_test
   SOURCES config/config_checks_test.cpp config/config_file_test.cpp config/config_text_test.cpp
-    config/own_rows_test.cpp config/presets_test.cpp config/schema_test.cpp
+    config/own_rows_test.cpp config/presets_test.cpp config/rules_test.cpp
+    config/schema_test.cpp
   LIBRARIES impart::config)
 target_compile_definitions(config_test PRIVATE IMPART_SOURCE_DIR="${PROJECT_SOURCE_DIR}")
 impart_test(run_test

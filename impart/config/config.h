@@ -14,8 +14,8 @@
 namespace impart::config {
 
 // Everything that says what one run is. Plain values: nothing here is checked or looked up. The
-// members are the keys of the YAML file, in its order; config/schema.h gives each its help, its
-// range and its place in the file, and config/config_file.h reads, checks and writes them.
+// members are the keys of the YAML file, in its order; schema.cpp gives each its help, its range
+// and its place in the file, config_file.h reads and checks them, rules.h says what goes with what.
 
 /// The examples.
 struct DataConfig {
@@ -28,6 +28,7 @@ struct DataConfig {
   std::uint64_t seed = 1;        ///< of made data; the run's seed does not change the data
   std::uint32_t image_size = 0;  ///< height and width that photos are brought to; 0: 224
   std::string image_column = {}, label_column = {};  ///< of shards; empty: found out
+  bool coarse = false;  ///< the 20 coarse classes of cifar100 instead of the 100 fine ones
   /// Text:
   std::string train_file = {}, test_file = {};  ///< names in root; empty: the usual ones
   double test_share = 0.1;         ///< of the training text that tests, if there is no test file

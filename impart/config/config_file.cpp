@@ -109,8 +109,8 @@ void read_config_file(const std::string& path, const Schema& schema, RunConfig& 
 }
 
 RunConfig load_config(const std::optional<std::string>& path,
-                      std::span<const std::string> overrides, const KnownNames& names) {
-  const Schema schema = make_schema(names);
+                      std::span<const std::string> overrides, const OwnParts& own) {
+  const Schema schema = make_schema(own);
   RunConfig config;
   if (path) read_config_file(*path, schema, config);
   for (const std::string& text : overrides) {
@@ -120,7 +120,7 @@ RunConfig load_config(const std::optional<std::string>& path,
       throw ConfigError(fmt::format("override '{}': {}", text, error.what()));
     }
   }
-  validate(config, names.own);
+  validate(config, own);
   config.output = expand_output(config);
   config.store.path = expand_store_path(config);
   return config;

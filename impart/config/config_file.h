@@ -17,15 +17,15 @@ namespace impart::config {
 /// its own keys win. ConfigError, one line, says where ("run.yaml:12:3", "override 'epochs=x'"),
 /// what was found and what is allowed.
 RunConfig load_config(const std::optional<std::string>& path,
-                      std::span<const std::string> overrides, const KnownNames& names);
+                      std::span<const std::string> overrides, const OwnParts& own = {});
 
 /// Reads a YAML file and those it builds on into the config. Checks each value, not how they fit
 /// together: more may follow. ConfigError as above.
 void read_config_file(const std::string& path, const Schema& schema, RunConfig& config);
 
-/// ConfigError if a value is out of its range or two contradict each other: names the keys. Names
-/// of data sets, augmentations and models are not checked. ConfigError for wrong rows, too.
-void validate(const RunConfig& config, const placement::OwnRows& own = {});
+/// ConfigError if a value is out of its range, or values do not go together (rules.h): names the
+/// keys. ConfigError for wrong rows, too.
+void validate(const RunConfig& config, const OwnParts& own = {});
 
 /// The run directory: `output` with {name} and {seed} filled in. ConfigError for other
 /// placeholders.

@@ -51,7 +51,7 @@ std::string cell(std::string_view text) {
 std::string to_yaml(const RunConfig& config) {
   std::string yaml;
   std::string_view section;
-  for (const ConfigKey& key : make_schema({})) {
+  for (const ConfigKey& key : make_schema()) {
     if (key.section != section && !key.section.empty()) yaml += fmt::format("{}:\n", key.section);
     section = key.section;
     yaml += fmt::format("{}{}: {}\n", section.empty() ? "" : "  ", key.name, written(key, config));
@@ -60,9 +60,11 @@ std::string to_yaml(const RunConfig& config) {
 }
 
 std::string config_hash(const RunConfig& config) {
+  const RunConfig defaults;
   std::string canonical;
-  for (const ConfigKey& key : make_schema({})) {
-    if (key.changes_result) {
+  for (const ConfigKey& key : make_schema()) {
+    const bool counts = key.counts_at_default || key.get(config) != key.get(defaults);
+    if (key.changes_result && counts) {
       canonical += fmt::format("{}={}\n", key.path(), written(key, config));
     }
   }

@@ -4,6 +4,10 @@
 
 #include <fmt/format.h>
 
+#include "impart/config/model_names.h"
+#include "impart/data/images/augment.h"
+#include "impart/data/datasets.h"
+#include "impart/data/text/tokenizer.h"
 #include "impart/importance/notions.h"
 #include "impart/placement/exchanges.h"
 #include "impart/placement/heuristics.h"
@@ -25,8 +29,8 @@ class SectionKeys {
   explicit SectionKeys(Schema& schema) : schema_(schema) {}
 
   template <class T>
-  void key(std::string_view name, T Section::*member, const ValueRule<T>& rule,
-           std::string_view help, bool changes_result = true) {
+  ConfigKey& key(std::string_view name, T Section::*member, const ValueRule<T>& rule,
+                 std::string_view help, bool changes_result = true) {
     const auto set = [section = section_, member, read = rule.read](RunConfig& config,
                                                                     const WrittenValue& value) {
       part(config, section).*member = read(value);
@@ -42,6 +46,7 @@ class SectionKeys {
                        .changes_result = changes_result,
                        .set = set,
                        .get = get});
+    return schema_.back();
   }
 
  private:
@@ -59,8 +64,11 @@ class SectionKeys {
   Section RunConfig::*section_ = nullptr;
 };
 
-std::vector<std::string_view> listed(std::span<const std::string_view> names) {
-  return {names.begin(), names.end()};
+using Names = std::vector<std::string_view>;
+
+/// A rule without names takes any.
+Names none_if(bool any, const Names& names) {
+  return any ? Names{} : names;
 }
 
 void add_run(Schema& schema) {
@@ -83,11 +91,12 @@ void add_run(Schema& schema) {
           kSameResult);
 }
 
-void add_data(Schema& schema, const KnownNames& names) {
+void add_data(Schema& schema, bool any_name) {
   SectionKeys data(schema, "data", &RunConfig::data);
-  data.key("name", &DataConfig::name, name_of("data set", listed(names.datasets)), "data set");
+  data.key("name", &DataConfig::name, name_of("data set", none_if(any_name, names_of(data::kDatasets))),
+           "data set");
   data.key("root", &DataConfig::root, text(), "folder that holds its files");
-  data.key("augment", &DataConfig::augment, name_of("augmentation", listed(names.augmentations)),
+  data.key("augment", &DataConfig::augment, name_of("augmentation", names_of(data::kAugmentations)),
            "random changes to training images");
   data.key("limit", &DataConfig::limit, whole<std::uint64_t>(0),
            "use only the first so many training examples; 0: all");
@@ -103,6 +112,9 @@ void add_data(Schema& schema, const KnownNames& names) {
            "column of the images (mds); empty: found out from their encodings");
   data.key("label_column", &DataConfig::label_column, text(),
            "column of the classes (mds, where empty means found out; table)");
+  data.key("coarse", &DataConfig::coarse, flag(),
+           "the 20 coarse classes instead of the 100 fine ones (cifar100)")
+      .counts_at_default = false;
   data.key("train_file", &DataConfig::train_file, text(),
            "name of the training file in root (text); empty: the usual ones");
   data.key("test_file", &DataConfig::test_file, text(),
@@ -117,7 +129,7 @@ void add_data(Schema& schema, const KnownNames& names) {
            "tokens from the start of a block to that of the next (text); 0: as block");
   data.key("pack", &DataConfig::pack, flag(),
            "blocks go from one document into the next, and short documents share one (text)");
-  data.key("tokenizer", &DataConfig::tokenizer, name_of("tokenizer", listed(names.tokenizers)),
+  data.key("tokenizer", &DataConfig::tokenizer, name_of("tokenizer", names_of(data::kTokenizers)),
            "how text becomes tokens");
   data.key("vocabulary", &DataConfig::vocabulary, whole(0u, 65536u),
            "tokens that there are (bpe, at most; 0: 8192) (tokens; 0: found out)");
@@ -133,9 +145,10 @@ void add_data(Schema& schema, const KnownNames& names) {
            kSameResult);
 }
 
-void add_model(Schema& schema, const KnownNames& names) {
+void add_model(Schema& schema, bool any_name) {
   SectionKeys model(schema, "model", &RunConfig::model);
-  model.key("name", &ModelConfig::name, name_of("model", listed(names.models)), "model");
+  model.key("name", &ModelConfig::name, name_of("model", none_if(any_name, names_of(kModelNames))),
+            "model");
   using Stem = ModelConfig::Stem;
   model.key("stem", &ModelConfig::stem,
             choice<Stem>("stem", {{"imagenet", Stem::kImagenet}, {"cifar", Stem::kCifar}}),
@@ -312,14 +325,14 @@ std::string ConfigKey::path() const {
   return section.empty() ? std::string(name) : fmt::format("{}.{}", section, name);
 }
 
-Schema make_schema(const KnownNames& names) {
+Schema make_schema(const OwnParts& own) {
   Schema schema;
   add_run(schema);
-  add_data(schema, names);
-  add_model(schema, names);
+  add_data(schema, own.data);
+  add_model(schema, own.model);
   add_workers(schema);
   add_optimizer(schema);
-  add_placement(schema, names.own);
+  add_placement(schema, own.rows);
   add_outputs(schema);
   return schema;
 }

@@ -1,7 +1,6 @@
 #pragma once
 
 #include <functional>
-#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -12,17 +11,14 @@
 
 namespace impart::config {
 
-/// The names of tables that this layer cannot see because they need a tensor library. The views
-/// must live as long as the schema made from them. An empty table allows any name; `own` adds to
-/// the tables that are seen.
-struct KnownNames {
-  std::span<const std::string_view> datasets = {};
-  std::span<const std::string_view> augmentations = {};
-  std::span<const std::string_view> models = {};
-  std::span<const std::string_view> tokenizers = {};
-  std::span<const std::string_view> language_models = {};  ///< of the models: judged by perplexity
-  placement::OwnRows own = {};                             ///< besides those of impart's tables
+/// What a program brings along for its runs, besides the rows of impart's tables.
+struct OwnParts {
+  placement::OwnRows rows = {};  ///< a config may name them
+  bool model = false;            ///< its model is trained: model.name may be any text
+  bool data = false;             ///< its data is trained on: data.name may be any text
 };
+/// For configs whose program is not known, such as those of finished runs.
+inline const OwnParts kAnyProgram = {.rows = {}, .model = true, .data = true};
 
 /// One key of the configuration: all that parsing, printing, help and documentation need to know.
 struct ConfigKey {
@@ -33,6 +29,9 @@ struct ConfigKey {
   bool is_list = false;   ///< takes any number of values, not exactly one
   /// False for keys that only say where a run works, how it is called and what else it writes.
   bool changes_result = true;
+  /// False for keys that came when there were runs already: at its default such a key leaves
+  /// config_hash what it was.
+  bool counts_at_default = true;
   /// Reads the value into the config. ConfigError says what was found and what is allowed.
   std::function<void(RunConfig&, const WrittenValue&)> set;
   std::function<WrittenValue(const RunConfig&)> get;
@@ -44,8 +43,8 @@ struct ConfigKey {
 /// All keys, in the order of the file: the keys of a section stand together.
 using Schema = std::vector<ConfigKey>;
 
-/// The one description of the configuration. A new key is a member in config/config.h and a line
-/// here.
-Schema make_schema(const KnownNames& names);
+/// The one description of the configuration, its names those of the tables and the program's own. A
+/// new key is a member in config.h and a line here.
+Schema make_schema(const OwnParts& own = {});
 
 }  // namespace impart::config

@@ -78,17 +78,17 @@ class Caches {
 
 }  // namespace
 
-std::vector<double> simulate_cache(const config::RunConfig& config,
+std::vector<double> simulate_cache(const placement::PlacementSpec& decisions,
                                    const CacheSimulationSpec& spec) {
-  if (spec.processes == 0 || spec.processes > config.workers.count) {
+  if (spec.processes == 0 || spec.processes > decisions.workers) {
     throw ConfigError(fmt::format("{} processes cannot host {} workers; each needs at least one",
-                                  spec.processes, config.workers.count));
+                                  spec.processes, decisions.workers));
   }
-  SimulatedPlacement simulated(config, spec.placement);
-  Caches caches(config.workers.count, spec);
+  SimulatedPlacement simulated(decisions, spec.placement);
+  Caches caches(decisions.workers, spec);
   std::vector<double> shares;
   auto event = simulated.schedule().begin();
-  for (std::uint32_t epoch = 0; epoch < std::min(spec.epochs, config.epochs); ++epoch) {
+  for (std::uint32_t epoch = 0; epoch < std::min(spec.epochs, decisions.epochs); ++epoch) {
     if (event != simulated.schedule().end() && event->epoch == epoch) {
       if (simulated.has_importance_pass(*event)) {
         caches.read(simulated.placement().partition().parts());

@@ -3,8 +3,8 @@
 #include <cstdint>
 #include <vector>
 
-#include "impart/config/config.h"
 #include "impart/cost/simulated_placement.h"
+#include "impart/placement/placement.h"
 
 namespace impart::cost {
 
@@ -19,7 +19,7 @@ struct CacheSimulationSpec {
 /// replicated store answers: each process reads the examples of its workers in the order of
 /// training, and before that all of them once more where an exchange needs their loss.
 /// About 0.1 µs per read.
-std::vector<double> simulate_cache(const config::RunConfig& config,
+std::vector<double> simulate_cache(const placement::PlacementSpec& decisions,
                                    const CacheSimulationSpec& spec);
 
 }  // namespace impart::cost

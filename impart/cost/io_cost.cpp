@@ -28,21 +28,21 @@ std::uint64_t ceil_div(std::uint64_t a, std::uint64_t b) {
   return (a + b - 1) / b;
 }
 
-void check(const config::RunConfig& config, const IoSpec& spec) {
-  placement::check_worker_count(config.workers.count);
+void check(const placement::PlacementSpec& decisions, const IoSpec& spec) {
+  placement::check_worker_count(decisions.workers);
   if (!(spec.payload_bytes >= 0)) throw ConfigError("the payload must have 0 bytes or more");
-  if (spec.processes > config.workers.count) {
+  if (spec.processes > decisions.workers) {
     throw ConfigError("there are more processes than workers; each needs at least one");
   }
 }
 
-MoveSimulationSpec simulation_spec(const config::RunConfig& config, const IoSpec& spec,
+MoveSimulationSpec simulation_spec(const placement::PlacementSpec& decisions, const IoSpec& spec,
                                    std::uint64_t events) {
   const std::uint64_t affordable = spec.work / std::max<std::uint64_t>(1, spec.examples);
   const std::uint64_t most_events = std::clamp(affordable, kFewestEvents, kMostEvents);
   const std::uint64_t simulated_events = std::max<std::uint64_t>(1, std::min(events, most_events));
   const std::uint64_t examples =
-      std::max(spec.work / simulated_events, kSmallestPart * config.workers.count);
+      std::max(spec.work / simulated_events, kSmallestPart * decisions.workers);
   return {.placement = {.examples = std::min(spec.examples, examples),
                         .drift = spec.drift,
                         .classes = spec.classes},
@@ -51,16 +51,17 @@ MoveSimulationSpec simulation_spec(const config::RunConfig& config, const IoSpec
 }
 
 /// By epoch, the share of reads that are not hits.
-std::vector<double> shares_of_misses(const config::RunConfig& config, const IoSpec& spec) {
-  std::vector<double> misses(config.epochs, 1.0);
+std::vector<double> shares_of_misses(const placement::PlacementSpec& decisions,
+                                     const IoSpec& spec) {
+  std::vector<double> misses(decisions.epochs, 1.0);
   if (spec.cache_bytes == 0 || spec.examples == 0 || spec.payload_bytes <= 0) return misses;
-  const std::uint32_t workers = config.workers.count;
+  const std::uint32_t workers = decisions.workers;
   const std::uint64_t examples =
       std::min(spec.examples, std::max(kCachedExamples, kSmallestPart * workers));
   const double held = static_cast<double>(spec.cache_bytes) / spec.payload_bytes *
                       static_cast<double>(examples) / static_cast<double>(spec.examples);
   const auto hits = simulate_cache(
-      config,
+      decisions,
       {.placement = {.examples = examples, .drift = spec.drift, .classes = spec.classes},
        .capacity = static_cast<std::uint64_t>(std::min(held, static_cast<double>(examples))),
        .processes = spec.processes == 0 ? workers : spec.processes,
@@ -89,11 +90,12 @@ IoCost mean_after(const IoCost& first, const IoCost& run, std::uint32_t epochs) 
 }
 
 /// Which share of its part a worker may give away at once.
-double largest_share(const config::RunConfig& config, const std::vector<EventMoves>& events) {
+double largest_share(const placement::PlacementSpec& decisions,
+                     const std::vector<EventMoves>& events) {
   double share = 0;
   for (const EventMoves& moves : events) {
     if (moves.event.epoch == 0) continue;
-    share = std::max(share, moves.event.kind == Kind::kExchange ? config.exchange.fraction : 1.0);
+    share = std::max(share, moves.event.kind == Kind::kExchange ? decisions.fraction : 1.0);
   }
   return share;
 }
@@ -118,19 +120,19 @@ IoCost epoch_cost(const EpochFacts& facts) {
   return cost;
 }
 
-StrategyCost predict_io(const config::RunConfig& config, const IoSpec& spec,
+StrategyCost predict_io(const placement::PlacementSpec& decisions, const IoSpec& spec,
                         const Progress& progress) {
-  check(config, spec);
-  const auto schedule = placement::make_schedule(
-      placement::schedule_spec(config::placement_spec(with_synthetic_importance(config))));
-  const MoveSimulationSpec simulation = simulation_spec(config, spec, schedule.size());
-  const SimulatedMoves simulated = simulate_moves(config, simulation, progress);
-  const std::vector<double> misses = shares_of_misses(config, spec);
+  check(decisions, spec);
+  const auto schedule =
+      placement::make_schedule(placement::schedule_spec(with_synthetic_importance(decisions)));
+  const MoveSimulationSpec simulation = simulation_spec(decisions, spec, schedule.size());
+  const SimulatedMoves simulated = simulate_moves(decisions, simulation, progress);
+  const std::vector<double> misses = shares_of_misses(decisions, spec);
 
   StrategyCost cost;
   double peak = 0;
   auto moves = simulated.events.begin();
-  for (std::uint32_t epoch = 0; epoch < config.epochs; ++epoch) {
+  for (std::uint32_t epoch = 0; epoch < decisions.epochs; ++epoch) {
     EpochFacts facts{.is_first = epoch == 0,
                      .examples = static_cast<double>(spec.examples),
                      .payload_bytes = spec.payload_bytes,
@@ -146,10 +148,10 @@ StrategyCost predict_io(const config::RunConfig& config, const IoSpec& spec,
     if (epoch == 0) cost.first = of_epoch;
     add(cost.run, of_epoch);
   }
-  cost.later = mean_after(cost.first, cost.run, config.epochs);
-  cost.expected_moved = expected_moves(config, spec.examples);
-  const double share = largest_share(config, simulated.events);
-  const auto part = static_cast<double>(ceil_div(spec.examples, config.workers.count));
+  cost.later = mean_after(cost.first, cost.run, decisions.epochs);
+  cost.expected_moved = expected_moves(decisions, spec.examples);
+  const double share = largest_share(decisions, simulated.events);
+  const auto part = static_cast<double>(ceil_div(spec.examples, decisions.workers));
   cost.peak_bound = static_cast<std::uint64_t>(std::ceil((1 + share) * part - 1e-9));
   cost.peak_stored = static_cast<std::uint64_t>(std::llround(peak));
   // The rounding of a small data set's parts is not that of the real one.
@@ -161,12 +163,11 @@ StrategyCost predict_io(const config::RunConfig& config, const IoSpec& spec,
   return cost;
 }
 
-double gradient_bytes_per_epoch(const config::RunConfig& config, std::uint64_t examples,
-                                std::uint64_t parameters) {
-  const double workers = config.workers.count;
+double gradient_bytes_per_epoch(const GradientSpec& spec) {
+  const double workers = spec.workers;
   const std::uint64_t steps =
-      ceil_div(ceil_div(examples, config.workers.count), std::max(1u, config.workers.batch));
-  return 2 * 4 * static_cast<double>(parameters) * (workers - 1) * static_cast<double>(steps);
+      ceil_div(ceil_div(spec.examples, spec.workers), std::max(1u, spec.batch));
+  return 2 * 4 * static_cast<double>(spec.parameters) * (workers - 1) * static_cast<double>(steps);
 }
 
 }  // namespace impart::cost

@@ -4,8 +4,8 @@
 #include <optional>
 #include <string_view>
 
-#include "impart/config/config.h"
 #include "impart/core/progress.h"
+#include "impart/placement/placement.h"
 
 namespace impart::cost {
 
@@ -92,12 +92,17 @@ struct StrategyCost {
 };
 
 /// ConfigError if the schedule or the spec contradicts itself.
-StrategyCost predict_io(const config::RunConfig& config, const IoSpec& spec,
+StrategyCost predict_io(const placement::PlacementSpec& decisions, const IoSpec& spec,
                         const Progress& progress = {});
 
+struct GradientSpec {
+  std::uint32_t workers = 1;
+  std::uint32_t batch = 1;  ///< examples per worker and step
+  std::uint64_t examples = 0;
+  std::uint64_t parameters = 0;
+};
 /// What all workers together send in an epoch to add up gradients in a ring: 2·4·P·(n−1)/n bytes
 /// per worker and step, P the number of parameters.
-double gradient_bytes_per_epoch(const config::RunConfig& config, std::uint64_t examples,
-                                std::uint64_t parameters);
+double gradient_bytes_per_epoch(const GradientSpec& spec);
 
 }  // namespace impart::cost

@@ -61,41 +61,47 @@ Number read_number(const Written& written, std::string_view what) {
   throw_unknown_name("strategy", name, std::vector<std::string_view>(names.begin(), names.end()));
 }
 
-config::RunConfig never_repartitioned(config::RunConfig config) {
-  config.partition = {.heuristic = "random", .warmup = 0, .interval = 0};
-  config.exchange.strategy = config::kNoExchange;
-  return config;
+placement::PlacementSpec never_repartitioned(placement::PlacementSpec decisions) {
+  decisions.heuristic = find_entry(placement::kHeuristics, "heuristic", "random");
+  decisions.warmup = decisions.interval = 0;
+  decisions.sticky = false;
+  decisions.exchange.reset();
+  return decisions;
 }
 
-IoStrategy repartitioning(const Written& written, const config::RunConfig& base,
+IoStrategy repartitioning(const Written& written, const placement::PlacementSpec& base,
                           std::uint32_t interval) {
   const bool sticky = written.name.starts_with(kSticky);
   IoStrategy strategy{fmt::format("{}@{}", written.name, interval), base};
-  strategy.config.partition.heuristic = written.name.substr(sticky ? kSticky.size() : 0);
-  strategy.config.partition.interval = interval;
-  strategy.config.partition.sticky = sticky;
-  strategy.config.exchange.strategy = config::kNoExchange;
+  strategy.decisions.heuristic = find_entry(placement::kHeuristics, "heuristic",
+                                            written.name.substr(sticky ? kSticky.size() : 0));
+  strategy.decisions.interval = interval;
+  strategy.decisions.sticky = sticky;
+  strategy.decisions.exchange.reset();
   return strategy;
 }
 
-IoStrategy exchanging(const Written& written, const config::RunConfig& base, double fraction) {
+IoStrategy exchanging(const Written& written, const placement::PlacementSpec& base,
+                      double fraction) {
   if (!(fraction >= 0 && fraction <= 1)) {
     throw ConfigError(fmt::format("strategy '{}': a fraction of {} is not between 0 and 1",
                                   written.text, fraction));
   }
   IoStrategy strategy{fmt::format("{}@{}", written.name, fraction), never_repartitioned(base)};
-  strategy.config.exchange = {.strategy = std::string(written.name), .fraction = fraction};
+  strategy.decisions.exchange = find_entry(placement::kExchanges, "exchange", written.name);
+  strategy.decisions.fraction = fraction;
+  strategy.decisions.arrivals_last = false;
   return strategy;
 }
 
-IoStrategy without_number(const Written& written, const config::RunConfig& base) {
+IoStrategy without_number(const Written& written, const placement::PlacementSpec& base) {
   if (written.number) {
     throw ConfigError(fmt::format("strategy '{}': {} takes no number", written.text, written.name));
   }
   IoStrategy strategy{std::string(written.name), base};
   if (written.name == kConfig) return strategy;
-  strategy.config = never_repartitioned(base);
-  strategy.config.partition.interval = written.name == kVanilla ? 1 : 0;
+  strategy.decisions = never_repartitioned(base);
+  strategy.decisions.interval = written.name == kVanilla ? 1 : 0;
   return strategy;
 }
 

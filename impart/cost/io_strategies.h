@@ -5,19 +5,19 @@
 #include <string_view>
 #include <vector>
 
-#include "impart/config/config.h"
+#include "impart/placement/placement.h"
 
 namespace impart::cost {
 
 /// A way to place examples over the epochs of a run, under the name that tables show.
 struct IoStrategy {
   std::string name;
-  config::RunConfig config;
+  placement::PlacementSpec decisions;
 };
 
 struct IoStrategiesSpec {
   /// Epochs, workers, warm-up and seed of all strategies; as it is, it is the strategy `config`.
-  config::RunConfig base = {};
+  placement::PlacementSpec base = {};
   std::vector<std::uint32_t> intervals = {5, 10, 30};
   std::vector<double> fractions = {0.1, 0.3};
 };

@@ -76,10 +76,9 @@ double moves_of_random(std::uint64_t examples, std::uint32_t workers) {
 }
 
 /// By one example that every worker gives; none if there is no formula.
-std::optional<double> moves_per_given(const config::RunConfig& config) {
-  const std::uint32_t workers = config.workers.count;
-  placement::Exchange* exchange =
-      find_entry(placement::kExchanges, "exchange", config.exchange.strategy).function;
+std::optional<double> moves_per_given(const placement::PlacementSpec& decisions) {
+  const std::uint32_t workers = decisions.workers;
+  placement::Exchange* exchange = decisions.exchange->function;
   if (exchange == placement::exchange_uniformly || exchange == placement::exchange_by_importance)
     return workers - 1.0;
   if (exchange == placement::exchange_in_pairs) return 2.0 * (workers / 2);
@@ -88,9 +87,9 @@ std::optional<double> moves_per_given(const config::RunConfig& config) {
 
 }  // namespace
 
-SimulatedMoves simulate_moves(const config::RunConfig& config, const MoveSimulationSpec& spec,
-                              const Progress& progress) {
-  SimulatedPlacement simulated(config, spec.placement);
+SimulatedMoves simulate_moves(const placement::PlacementSpec& decisions,
+                              const MoveSimulationSpec& spec, const Progress& progress) {
+  SimulatedPlacement simulated(decisions, spec.placement);
   const double scale =
       spec.placement.examples == 0
           ? 1.0
@@ -120,25 +119,24 @@ SimulatedMoves simulate_moves(const config::RunConfig& config, const MoveSimulat
   return result;
 }
 
-std::optional<double> expected_moves(const config::RunConfig& config, std::uint64_t examples) {
-  const auto& heuristic =
-      find_entry(placement::kHeuristics, "heuristic", config.partition.heuristic);
-  const std::uint32_t workers = config.workers.count;
+std::optional<double> expected_moves(const placement::PlacementSpec& decisions,
+                                     std::uint64_t examples) {
+  const std::uint32_t workers = decisions.workers;
   double moved = 0;
   double exchanges = 0;
-  for (const placement::ScheduleEvent& event : placement::make_schedule(
-           placement::schedule_spec(config::placement_spec(with_synthetic_importance(config))))) {
-    if (event.kind == Kind::kHeuristic && heuristic.uses_importance) return std::nullopt;
+  for (const placement::ScheduleEvent& event :
+       placement::make_schedule(placement::schedule_spec(with_synthetic_importance(decisions)))) {
+    if (event.kind == Kind::kHeuristic && decisions.heuristic.uses_importance) return std::nullopt;
     if (event.kind == Kind::kExchange) ++exchanges;
     if (event.kind != Kind::kExchange && event.epoch > 0) {
       moved += moves_of_random(examples, workers);
     }
   }
   if (exchanges == 0) return moved;
-  const auto per_given = moves_per_given(config);
+  const auto per_given = moves_per_given(decisions);
   if (!per_given) return std::nullopt;
   const auto part = static_cast<double>(smallest_part(examples, workers));
-  const double given = std::floor(config.exchange.fraction * part * exchanges + 1e-9);
+  const double given = std::floor(decisions.fraction * part * exchanges + 1e-9);
   return moved + *per_given * given;
 }
 

@@ -4,7 +4,6 @@
 #include <optional>
 #include <vector>
 
-#include "impart/config/config.h"
 #include "impart/core/progress.h"
 #include "impart/cost/simulated_placement.h"
 #include "impart/placement/schedule.h"
@@ -37,13 +36,14 @@ struct SimulatedMoves {
 };
 
 /// Runs a schedule's decisions and counts what they move. O(examples) per event carried out.
-SimulatedMoves simulate_moves(const config::RunConfig& config, const MoveSimulationSpec& spec,
-                              const Progress& progress = {});
+SimulatedMoves simulate_moves(const placement::PlacementSpec& decisions,
+                              const MoveSimulationSpec& spec, const Progress& progress = {});
 
 /// The mean number of examples that a run of this schedule moves, where a formula is known: a
 /// random partition moves N(1−1/n) from any other (for equal parts), `partial` and `is` nk(1−1/n),
 /// `is-pair` and `ilag-pair` 2k⌊n/2⌋, k examples given by each worker. None for heuristics that
 /// look at importance and for `balance-pair`.
-std::optional<double> expected_moves(const config::RunConfig& config, std::uint64_t examples);
+std::optional<double> expected_moves(const placement::PlacementSpec& decisions,
+                                     std::uint64_t examples);
 
 }  // namespace impart::cost

@@ -153,7 +153,7 @@ class RunReader {
     if (!fs::exists(folder_ + "/config.yaml")) {
       throw DataError(fmt::format("{}: is no run directory: it has no config.yaml", folder_));
     }
-    config_ = config::load_config(folder_ + "/config.yaml", {}, {});
+    config_ = config::load_config(folder_ + "/config.yaml", {}, config::kAnyProgram);
     sizes_ = read_sizes(folder_ + "/summary.json", given);
   }
 

@@ -6,20 +6,17 @@
 #include <fmt/format.h>
 
 #include "impart/core/error.h"
-#include "impart/placement/exchanges.h"
-#include "impart/placement/heuristics.h"
+#include "impart/importance/notions.h"
 
 namespace impart::cost {
 namespace {
 
 using Kind = placement::ScheduleEvent::Kind;
 
-placement::PlacementData make_data(const config::RunConfig& config,
+placement::PlacementData make_data(const placement::PlacementSpec& decisions,
                                    const SimulatedPlacementSpec& spec) {
   placement::PlacementData data{.examples = spec.examples};
-  const auto& heuristic =
-      find_entry(placement::kHeuristics, "heuristic", config.partition.heuristic);
-  if (!heuristic.uses_labels) return data;
+  if (!decisions.heuristic.uses_labels) return data;
   if (spec.classes == 0) throw ConfigError("classes is 0; there must be at least 1");
   data.labels.resize(spec.examples);
   for (std::uint64_t i = 0; i < spec.examples; ++i) {
@@ -36,36 +33,34 @@ std::vector<ExampleId> first_ids(std::uint64_t count) {
 
 }  // namespace
 
-config::RunConfig with_synthetic_importance(config::RunConfig config) {
-  config.importance = {.notion = "loss-last", .ignore = 0};
-  return config;
+placement::PlacementSpec with_synthetic_importance(placement::PlacementSpec decisions) {
+  decisions.notion = find_entry(importance::kNotions, "notion", "loss-last");
+  decisions.record.clear();
+  decisions.ignore = 0;
+  decisions.window = importance::WindowKind::kInterval;
+  decisions.history = false;
+  return decisions;
 }
 
-SimulatedPlacement::SimulatedPlacement(const config::RunConfig& config,
+SimulatedPlacement::SimulatedPlacement(const placement::PlacementSpec& decisions,
                                        const SimulatedPlacementSpec& spec)
-    : config_(with_synthetic_importance(config)),
-      schedule_(
-          placement::make_schedule(placement::schedule_spec(config::placement_spec(config_)))),
+    : decisions_(with_synthetic_importance(decisions)),
+      schedule_(placement::make_schedule(placement::schedule_spec(decisions_))),
       ids_(first_ids(spec.examples)),
-      importance_({.examples = spec.examples, .seed = config.seed, .drift = spec.drift}),
-      placement_(config::placement_spec(config_), make_data(config_, spec)) {}
+      importance_({.examples = spec.examples, .seed = decisions.seed, .drift = spec.drift}),
+      placement_(decisions_, make_data(decisions_, spec)) {}
 
 bool SimulatedPlacement::looks_at_table(Kind kind) const {
   if (kind == Kind::kRandom) return false;
-  if (kind == Kind::kHeuristic) {
-    return find_entry(placement::kHeuristics, "heuristic", config_.partition.heuristic)
-        .uses_importance;
-  }
-  const auto source =
-      find_entry(placement::kExchanges, "exchange", config_.exchange.strategy).source;
+  if (kind == Kind::kHeuristic) return decisions_.heuristic.uses_importance;
+  const auto source = decisions_.exchange->source;
   return source == placement::ImportanceSource::kTrainingLoss ||
          source == placement::ImportanceSource::kNotion;
 }
 
 bool SimulatedPlacement::has_importance_pass(const placement::ScheduleEvent& event) const {
   return event.kind == Kind::kExchange &&
-         find_entry(placement::kExchanges, "exchange", config_.exchange.strategy).source ==
-             placement::ImportanceSource::kInferenceLoss;
+         decisions_.exchange->source == placement::ImportanceSource::kInferenceLoss;
 }
 
 std::optional<placement::PlacementChange> SimulatedPlacement::prepare_epoch(std::uint32_t epoch) {

@@ -4,7 +4,6 @@
 #include <optional>
 #include <vector>
 
-#include "impart/config/config.h"
 #include "impart/cost/synthetic_importance.h"
 #include "impart/placement/placement.h"
 
@@ -21,7 +20,7 @@ struct SimulatedPlacementSpec {
 /// with synthetic importance in place of the run's notion and of its inference losses.
 class SimulatedPlacement {
  public:
-  SimulatedPlacement(const config::RunConfig& config, const SimulatedPlacementSpec& spec);
+  SimulatedPlacement(const placement::PlacementSpec& decisions, const SimulatedPlacementSpec& spec);
 
   /// What the schedule says for the start of an epoch, carried out; nothing if it says nothing.
   /// Epochs come in ascending order; any may be left out, and then did not happen.
@@ -36,15 +35,15 @@ class SimulatedPlacement {
  private:
   bool looks_at_table(placement::ScheduleEvent::Kind kind) const;
 
-  config::RunConfig config_;
+  placement::PlacementSpec decisions_;
   std::vector<placement::ScheduleEvent> schedule_;
   std::vector<ExampleId> ids_;
   SyntheticImportance importance_;
   placement::Placement placement_;
 };
 
-/// The run's configuration with what stands for its notion, "loss-last", whose importance is the
-/// number that was last observed.
-config::RunConfig with_synthetic_importance(config::RunConfig config);
+/// A run's decisions with what stands for its notion, "loss-last", whose importance is the number
+/// that was last observed.
+placement::PlacementSpec with_synthetic_importance(placement::PlacementSpec decisions);
 
 }  // namespace impart::cost

@@ -98,40 +98,32 @@ LoadedData view_tensors(TensorData data) {
   return loaded;
 }
 
-LoadedData take(data::ImageData data, const OwnDataSpec& spec) {
+LoadedData take(data::ImageData data, const std::string& name) {
   check("training", data.train);
   check("test", data.test);
   check_truth(data.train.truth, data.train.count);
-  return {data::dataset_of(std::move(data), spec.name)};
+  return {data::dataset_of(std::move(data), name)};
 }
 
-LoadedData take(data::ExampleData data, const OwnDataSpec&) {
+LoadedData take(data::ExampleData data, const std::string&) {
   check("training", data.train);
   check("test", data.test);
   check_truth(data.train.truth, data.train.count());
   return {data::dataset_of(std::move(data))};
 }
 
-LoadedData take(data::TextData data, const OwnDataSpec& spec) {
-  if (spec.files) {
-    throw ConfigError("store.files: text is in memory already; take store.files: false");
-  }
+LoadedData take(data::TextData data, const std::string&) {
   return {data::dataset_of(std::move(data))};
 }
 
-LoadedData take(TensorData data, const OwnDataSpec& spec) {
-  if (spec.parts || spec.files) {
-    throw ConfigError(
-        "store: tensors of your own are in memory on every process; for "
-        "store.kind: partitioned or store.files give images or an ExampleData");
-  }
+LoadedData take(TensorData data, const std::string&) {
   check("training", data.train, data.classes);
   check("test", data.test, data.classes);
   check_truth(data.truth, static_cast<std::uint64_t>(data.train.inputs.size(0)));
   return view_tensors(std::move(data));
 }
 
-LoadedData take(data::Dataset data, const OwnDataSpec&) {
+LoadedData take(data::Dataset data, const std::string&) {
   return {std::move(data)};
 }
 
@@ -141,7 +133,7 @@ std::uint64_t LoadedData::payload_bytes() const {
   return tensors ? tensors->train.inputs.nbytes() : data::payload_bytes(*dataset.train.payloads);
 }
 
-LoadedData take_own_data(OwnData data, const OwnDataSpec& spec) {
+LoadedData take_own_data(OwnData data, const std::string& name) {
   return std::visit([&](auto&& sets) { return take(std::move(sets), spec); }, std::move(data.sets));
 }
 

@@ -41,16 +41,8 @@ struct OwnData {
   std::variant<data::ImageData, data::ExampleData, data::TextData, TensorData, data::Dataset> sets;
 };
 
-/// How a run wants to use it.
-struct OwnDataSpec {
-  std::string name = "own";  ///< for messages
-  bool parts = false;        ///< in a store in which processes hold parts
-  bool files = false;        ///< read at every visit
-};
-
 /// What a run takes of it. DataError if it does not hold together: other numbers of labels than of
-/// examples, a label that is no class; ConfigError if the run wants what it cannot do. Reads every
-/// label once.
-LoadedData take_own_data(OwnData data, const OwnDataSpec& spec);
+/// examples, a label that is no class. Reads every label once. `name` is for messages.
+LoadedData take_own_data(OwnData data, const std::string& name);
 
 }  // namespace impart::feed

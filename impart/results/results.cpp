@@ -148,7 +148,7 @@ void find_runs(const std::string& folder, int depth, std::vector<Candidate>& fou
 /// Keys that do not make a run another experiment.
 std::set<std::string> keys_without_effect() {
   std::set<std::string> keys = {"seed"};
-  for (const config::ConfigKey& key : config::make_schema({})) {
+  for (const config::ConfigKey& key : config::make_schema()) {
     if (!key.changes_result) keys.insert(key.path());
   }
   return keys;

@@ -60,7 +60,8 @@ void read_summary(const std::string& folder, const StudyRun& run, const std::str
 
 void check_config(const std::string& folder, const StudyRun& run, RunReport& report) {
   try {
-    const config::RunConfig config = config::load_config(folder + "/config.yaml", {}, {});
+    const config::RunConfig config =
+        config::load_config(folder + "/config.yaml", {}, config::kAnyProgram);
     report.misfit = other_configuration(config::config_hash(config), run.config_hash);
   } catch (const ConfigError& error) {
     report.misfit = fmt::format("has a config.yaml that cannot be read: {}", error.what());

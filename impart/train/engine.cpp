@@ -51,6 +51,7 @@ EpochPassesSpec Engine::passes_spec() {
 
 StepContext Engine::step_context() {
   return {.config = &spec_.config,
+          .own = &spec_.own,
           .communicator = &communicator_,
           .model = spec_.model.get(),
           .feed = spec_.feed,

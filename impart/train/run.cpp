@@ -94,17 +94,13 @@ torch::Device choose_device(const config::RunConfig& config,
   return {torch::kCUDA, static_cast<c10::DeviceIndex>(index)};
 }
 
-/// What the configuration can say but this engine cannot do.
-void check_supported(const config::RunConfig& config) {
-  if (config.precision != config::RunConfig::Precision::kFp32 && !runs_on_gpu(config)) {
-    throw ConfigError("precision: tf32 and bf16 are for NVIDIA GPUs; on the CPU take fp32");
-  }
-  if (config.workers.transport == config::WorkersConfig::Transport::kNccl && !runs_on_gpu(config)) {
-    throw ConfigError("workers.transport: nccl is for NVIDIA GPUs; on the CPU take auto or mpi");
-  }
-  if (config.device == config::RunConfig::Device::kCuda && !torch::cuda::is_available()) {
-    throw ConfigError("device: cuda, but no CUDA device can be used; take device=cpu or auto");
-  }
+/// What is known before the data is loaded.
+config::Facts first_facts(const RunSpec& spec, const comm::Communicator& communicator) {
+  return {.own = {.rows = spec.own,
+                  .model = spec.own_model != nullptr,
+                  .data = spec.own_data != nullptr},
+          .has_gpu = torch::cuda::is_available(),
+          .processes = communicator.size()};
 }
 
 /// Which arithmetic torch's libraries may use for floats on a GPU. They take their first guess of
@@ -138,19 +134,17 @@ RunOutcome train(const RunSpec& spec, comm::Communicator& communicator, const Ru
 RunOutcome run_training(const RunSpec& spec, comm::Communicator& communicator,
                         const RunObserver& observer) {
   // Everything that can be wrong with the input is found before the run directory is touched.
-  check_supported(spec.config);
+  placement::check_rows(spec.own);
+  config::Facts facts = first_facts(spec, communicator);
+  config::check_rules(spec.config, facts);
   set_threads(spec.config, communicator);
   set_precision(spec.config);
-  placement::check_rows(spec.own);
   feed::LoadedData data = spec.own_data
-                              ? feed::take_own_data(spec.own_data(), own_data_spec(spec.config))
+                              ? feed::take_own_data(spec.own_data(), spec.config.data.name)
                               : load_run_data(spec.config);
-  check_enough(data, spec.config);
-  if (spec.own_model) {
-    check_own_model(*spec.own_model);
-  } else {
-    check_model(spec.config, data);
-  }
+  facts.data = data_facts(data);
+  config::check_rules(spec.config, facts);
+  if (spec.own_model) check_own_model(*spec.own_model);
   const bool is_writer = communicator.rank() == 0;
   if (is_writer) prepare_folder(spec);
   if (is_writer) keep_tokenizer(data, spec.config.output);

@@ -5,7 +5,6 @@
 #include <fmt/format.h>
 #include <torch/torch.h>
 
-#include "impart/core/error.h"
 #include "impart/data/datasets.h"
 #include "impart/feed/data_feed.h"
 #include "impart/store/memory_store.h"
@@ -22,6 +21,7 @@ data::DataSpec data_spec(const config::RunConfig& config) {
           .seed = config.data.seed,
           .train_examples = config.data.train_examples,
           .test_examples = config.data.test_examples,
+          .coarse = config.data.coarse,
           .image_size = config.data.image_size,
           .image_column = config.data.image_column,
           .label_column = config.data.label_column};
@@ -96,31 +96,33 @@ feed::DataFeedSpec feed_spec(feed::Part part, const config::RunConfig& config, t
           .on_bad_example = skip ? data::OnBadExample::kSkip : data::OnBadExample::kFail};
 }
 
+/// As models of images take them.
+bool holds_images(const torch::Tensor& inputs) {
+  return inputs.scalar_type() == torch::kFloat32 && inputs.dim() == 4 &&
+         inputs.size(2) == inputs.size(3);
+}
+
 }  // namespace
 
 feed::LoadedData load_run_data(const config::RunConfig& config) {
-  const auto& row = find_entry(data::kDatasets, "data set", config.data.name);
-  if (row.input == data::Input::kTokens && config.store.files) {
-    throw ConfigError("store.files: text is read into memory once; take store.files: false");
-  }
   return {data::open_dataset({.name = config.data.name,
                               .in_memory = may_hold_all(config),
                               .images = data_spec(config),
                               .text = text_spec(config)})};
 }
 
-feed::OwnDataSpec own_data_spec(const config::RunConfig& config) {
-  return {.name = config.data.name,
-          .parts = !kind_of_store(config).holds_all,
-          .files = config.store.files};
-}
-
-void check_enough(const feed::LoadedData& data, const config::RunConfig& config) {
-  const std::uint64_t examples = data.dataset.train.count();
-  if (config.workers.count <= examples) return;
-  throw ConfigError(
-      fmt::format("workers.count: there are {} workers, but only {} training examples",
-                  config.workers.count, examples));
+config::DataFacts data_facts(const feed::LoadedData& data) {
+  const data::Dataset& set = data.dataset;
+  config::DataFacts facts{.examples = set.train.count(),
+                          .input = set.input,
+                          .task = set.task,
+                          .is_tensors = data.tensors != nullptr,
+                          .has_truth = !set.train.truth.empty()};
+  if (data.tensors) {
+    facts.input = holds_images(data.tensors->train.inputs) ? std::optional(data::Input::kImages)
+                                                           : std::nullopt;
+  }
+  return facts;
 }
 
 RunData prepare_run_data(feed::LoadedData loaded, const config::RunConfig& config,

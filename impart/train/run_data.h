@@ -9,6 +9,7 @@
 
 #include "impart/comm/communicator.h"
 #include "impart/config/config.h"
+#include "impart/config/rules.h"
 #include "impart/data/task.h"
 #include "impart/feed/feed.h"
 #include "impart/feed/own_data.h"
@@ -20,11 +21,8 @@ namespace impart::train {
 /// found before a run directory is made. DataError, ConfigError.
 feed::LoadedData load_run_data(const config::RunConfig& config);
 
-/// How a program's own data are used.
-feed::OwnDataSpec own_data_spec(const config::RunConfig& config);
-
-/// ConfigError if there are fewer training examples than workers.
-void check_enough(const feed::LoadedData& data, const config::RunConfig& config);
+/// What the rules of the configuration ask of it.
+config::DataFacts data_facts(const feed::LoadedData& data);
 
 /// What training needs of its data.
 struct RunData {

@@ -8,11 +8,8 @@
 
 namespace impart::train {
 
-/// ConfigError if the model that the config names is for another kind of data.
-void check_model(const config::RunConfig& config, const feed::LoadedData& data);
-
-/// The model of a run, initialised from its seed, on the device of its data. It fits,
-/// as check_model has found.
+/// The model of a run, initialised from its seed, on the device of its data, which it fits
+/// (config/rules.h).
 std::shared_ptr<models::Classifier> make_run_model(const config::RunConfig& config,
                                                    const RunData& data);
 

@@ -234,9 +234,35 @@ class BadInputTest(CommandTest):
 class OtherCommandsTest(CommandTest):
     def test_list_names_everything(self):
         out = self.succeed("list")
-        for name in ["loss-variance", "forgetting", "stripes", "class-stripes", "ilag-pair"]:
+        for name in ["loss-variance", "forgetting", "stripes", "class-stripes", "ilag-pair",
+                     "cifar10", "generated", "crop-flip", "bpe", "resnet18", "gpt-mini"]:
             self.assertIn(f"  {name} ", out)
         self.assertNotIn("stripes", self.succeed("list", "notions"))
+
+    def test_configurations_are_explained_and_checked_without_the_engine(self):
+        shutil.copy2(IMPART, self.folder / "impart")
+        alone = lambda *args: subprocess.run(["./impart", "train", *args], cwd=self.folder,
+                                             text=True, capture_output=True, check=False)
+        self.assertIn("data.coarse", alone("--keys").stdout)
+        self.assertIn("epochs: 4", alone("--dry-run", "epochs=4").stdout)
+        for setting, message in {
+                "model.name=gpt-mini": "gpt-mini is for language, but data.name: shapes is images",
+                "data.coarse=true": "data.coarse: true needs data.name: cifar100",
+                "model.name=resnet81": "unknown model 'resnet81', did you mean 'resnet18'?"}.items():
+            done = alone("--dry-run", setting)
+            self.assertEqual(done.returncode, 2, done.stderr)
+            self.assertIn(message, done.stderr)
+        done = alone("epochs=4")
+        self.assertEqual(done.returncode, 2)
+        self.assertIn("this impart was built without the training engine", done.stderr)
+        self.assertEqual(done.stderr.count("\n"), 1)
+
+    def test_loads_neither_the_tensor_library_nor_mpi(self):
+        if shutil.which("ldd") is None:
+            self.skipTest("no ldd")
+        libraries = subprocess.run(["ldd", IMPART], text=True, capture_output=True, check=True).stdout
+        for library in ["torch", "libmpi", "libgomp"]:
+            self.assertNotIn(library, libraries)
 
     def test_schedule_prints_events(self):
         out = self.succeed("schedule", "--epochs", 100, "--warmup", 20, "--interval", 30, "--ignore", 5)

@@ -91,11 +91,11 @@ TEST(OwnRows, AreNamesThatAConfigMayHave) {
   const std::vector<std::string> settings = {"partition.heuristic=backwards",
                                              "importance.notion=visits", "exchange.strategy=turn",
                                              "importance.record=[visits, el2n]"};
-  const RunConfig config = load_config(std::nullopt, settings, {.own = kOwn});
+  const RunConfig config = load_config(std::nullopt, settings, {.rows = kOwn});
   EXPECT_EQ(config.partition.heuristic, "backwards");
   EXPECT_EQ(config.importance.notion, "visits");
   EXPECT_EQ(config.exchange.strategy, "turn");
-  EXPECT_NO_THROW(validate(make_config(), kOwn));
+  EXPECT_NO_THROW(validate(make_config(), {.rows = kOwn}));
 }
 
 TEST(OwnRows, AreUnknownToOthers) {
@@ -121,7 +121,7 @@ TEST(OwnRows, MustHaveANameOfTheirOwnAndAFunction) {
   EXPECT_EQ(message_of<ConfigError>([&] { placement::check_rows(own); }),
             "exchange 'turn' of your own has no function");
   own.exchanges[0].name = "";
-  EXPECT_EQ(message_of<ConfigError>([&] { validate({}, own); }),
+  EXPECT_EQ(message_of<ConfigError>([&] { validate({}, {.rows = own}); }),
             "an exchange of your own has no name");
 }
 

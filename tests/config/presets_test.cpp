@@ -10,20 +10,10 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr std::string_view kDatasets[] = {"shapes", "cifar10",   "cifar100",
-                                          "text",   "generated", "table"};
-constexpr std::string_view kModels[] = {"small-cnn", "resnet18", "resnet34",
-                                        "gpt-tiny",  "gpt-mini", "text-encoder"};
-constexpr std::string_view kAugmentations[] = {"none", "crop-flip"};
-constexpr std::string_view kTokenizers[] = {"byte", "char", "bpe"};
 const fs::path kPresets = fs::path(IMPART_SOURCE_DIR) / "presets";
 
 RunConfig load(const std::string& name) {
-  return load_config((kPresets / name).string(), {},
-                     {.datasets = kDatasets,
-                      .augmentations = kAugmentations,
-                      .models = kModels,
-                      .tokenizers = kTokenizers});
+  return load_config((kPresets / name).string(), {});
 }
 
 TEST(Presets, AllLoadAndHaveTheirOwnNames) {

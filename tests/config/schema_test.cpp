@@ -21,7 +21,7 @@ const ConfigKey& key_at(const Schema& schema, std::string_view path) {
 }
 
 std::string error_of(std::string_view path, const WrittenValue& value) {
-  const Schema schema = make_schema({});
+  const Schema schema = make_schema();
   RunConfig config;
   return config_error([&] { key_at(schema, path).set(config, value); });
 }
@@ -29,7 +29,7 @@ std::string error_of(std::string_view path, const WrittenValue& value) {
 TEST(Schema, HasEveryKeyOnceWithHelpAndKeepsSectionsTogether) {
   std::set<std::string> paths, finished_sections;
   std::string_view section;
-  for (const ConfigKey& key : make_schema({})) {
+  for (const ConfigKey& key : make_schema()) {
     EXPECT_TRUE(paths.insert(key.path()).second) << key.path();
     EXPECT_FALSE(key.help.empty()) << key.path();
     EXPECT_FALSE(key.allowed.empty()) << key.path();
@@ -37,11 +37,11 @@ TEST(Schema, HasEveryKeyOnceWithHelpAndKeepsSectionsTogether) {
     section = key.section;
     EXPECT_FALSE(finished_sections.contains(std::string(section))) << key.path();
   }
-  EXPECT_EQ(paths.size(), 82u);
+  EXPECT_EQ(paths.size(), 83u);
 }
 
 TEST(Schema, SettingAKeyChangesThatKeyAndNoOther) {
-  const Schema schema = make_schema({});
+  const Schema schema = make_schema();
   RandomStream random({.seed = 1, .purpose = Purpose("test")});
   for (const ConfigKey& key : schema) {
     RunConfig config;
@@ -56,7 +56,7 @@ TEST(Schema, SettingAKeyChangesThatKeyAndNoOther) {
 }
 
 TEST(Schema, AcceptsEveryDefault) {
-  for (const ConfigKey& key : make_schema({})) {
+  for (const ConfigKey& key : make_schema()) {
     RunConfig config;
     EXPECT_NO_THROW(key.set(config, key.get(RunConfig{}))) << key.path();
     EXPECT_EQ(config, RunConfig{}) << key.path();
@@ -64,7 +64,7 @@ TEST(Schema, AcceptsEveryDefault) {
 }
 
 TEST(Schema, AcceptsEveryNameItSaysIsAllowed) {
-  for (const ConfigKey& key : make_schema({})) {
+  for (const ConfigKey& key : make_schema()) {
     if (key.path() == "workers.sync" || key.allowed.find(" | ") == std::string::npos) continue;
     for (const std::string& name : testing::names_in_allowed(key.allowed)) {
       RunConfig config;
@@ -102,7 +102,7 @@ TEST(Schema, SaysWhatWasFoundAndWhatIsAllowed) {
 }
 
 TEST(Schema, ReadsTheThreeWaysToSynchronise) {
-  const Schema schema = make_schema({});
+  const Schema schema = make_schema();
   const ConfigKey& sync = key_at(schema, "workers.sync");
   RunConfig config;
   sync.set(config, {"epoch"});
@@ -115,15 +115,23 @@ TEST(Schema, ReadsTheThreeWaysToSynchronise) {
   EXPECT_THROW(sync.set(config, {"steps"}), ConfigError);
 }
 
-TEST(Schema, TakesNamesOfTorchTablesFromOutside) {
-  const std::string_view models[] = {"resnet18", "mlp"};
-  const Schema schema = make_schema({.models = models});
-  RunConfig config;
-  key_at(schema, "model.name").set(config, {"mlp"});
-  EXPECT_EQ(config.model.name, "mlp");
-  EXPECT_EQ(config_error([&] { key_at(schema, "model.name").set(config, {"resnet-18"}); }),
+TEST(Schema, TakesNamesFromTheTables) {
+  EXPECT_EQ(error_of("model.name", {"resnet-18"}),
             "unknown model 'resnet-18', did you mean 'resnet18'?");
-  EXPECT_NO_THROW(key_at(schema, "data.name").set(config, {"anything"}));
+  EXPECT_EQ(error_of("data.name", {"cifar"}), "unknown data set 'cifar', did you mean 'cifar10'?");
+  EXPECT_EQ(error_of("data.tokenizer", {"bytes"}),
+            "unknown tokenizer 'bytes', did you mean 'byte'?");
+  EXPECT_EQ(error_of("data.augment", {"crop-flop"}),
+            "unknown augmentation 'crop-flop', did you mean 'crop-flip'?");
+}
+
+TEST(Schema, TakesAnyNameOfAModelOrDataThatAProgramBringsAlong) {
+  const Schema schema = make_schema({.model = true, .data = true});
+  RunConfig config;
+  key_at(schema, "model.name").set(config, {"my-net"});
+  key_at(schema, "data.name").set(config, {"my-data"});
+  EXPECT_EQ(config.model.name, "my-net");
+  EXPECT_EQ(config.data.name, "my-data");
 }
 
 }  // namespace

@@ -14,11 +14,10 @@ namespace {
 constexpr std::uint64_t kExamples = 4000;
 constexpr std::uint32_t kWorkers = 4;
 
-config::RunConfig strategy(const std::string& name) {
-  config::RunConfig base{.seed = 2, .epochs = 12};
-  base.workers.count = kWorkers;
+placement::PlacementSpec strategy(const std::string& name) {
+  const placement::PlacementSpec base{.seed = 2, .workers = kWorkers, .epochs = 12};
   const std::vector<std::string> names = {name};
-  return make_io_strategies(names, {.base = base}).front().config;
+  return make_io_strategies(names, {.base = base}).front().decisions;
 }
 
 std::vector<double> hits(const std::string& name, std::uint64_t capacity,

@@ -18,16 +18,14 @@ constexpr std::uint32_t kWorkers = 4;
 constexpr std::uint32_t kEpochs = 21;
 constexpr double kPayload = 100;
 
-config::RunConfig base(std::uint32_t workers = kWorkers) {
-  config::RunConfig config{.seed = 7, .epochs = kEpochs};
-  config.workers.count = workers;
-  config.workers.batch = 10;
-  return config;
+placement::PlacementSpec base(std::uint32_t workers = kWorkers) {
+  return {.seed = 7, .workers = workers, .epochs = kEpochs, .warmup = 3, .interval = 3};
 }
 
-config::RunConfig strategy(const std::string& name, const config::RunConfig& config = base()) {
+placement::PlacementSpec strategy(const std::string& name,
+                                  const placement::PlacementSpec& decisions = base()) {
   const std::vector<std::string> names = {name};
-  return make_io_strategies(names, {.base = config}).front().config;
+  return make_io_strategies(names, {.base = decisions}).front().decisions;
 }
 
 IoSpec spec() {
@@ -53,7 +51,7 @@ TEST(ExpectedMoves, AreTheFormulasOfEachStrategy) {
 TEST(ExpectedMoves, KnowOddNumbersOfWorkersAndUnevenParts) {
   // Five workers: the middle one sits out. 13 examples: parts of 3, 3, 3, 2, 2 agree on 35/13.
   EXPECT_DOUBLE_EQ(*expected_moves(strategy("ilag-pair@0.1", base(5)), 1000), 20.0 * 4 * 20);
-  config::RunConfig twice = strategy("vanilla", base(5));
+  placement::PlacementSpec twice = strategy("vanilla", base(5));
   twice.epochs = 2;
   EXPECT_DOUBLE_EQ(*expected_moves(twice, 13), 13 - 35.0 / 13);
 }
@@ -65,8 +63,8 @@ TEST(PredictIo, AgreesWithTheFormulasWithinNoise) {
   for (const std::uint32_t workers : {1u, 2u, 5u, 8u}) {
     for (const std::string name : {"vanilla", "local", "partial@0.1", "partial@0.3", "is@0.1",
                                    "is-pair@0.25", "ilag-pair@0.1"}) {
-      const config::RunConfig config = strategy(name, base(workers));
-      const StrategyCost cost = predict_io(config, spec());
+      const placement::PlacementSpec decisions = strategy(name, base(workers));
+      const StrategyCost cost = predict_io(decisions, spec());
       ASSERT_TRUE(cost.expected_moved);
       // Binomial: the variance of a count is at most its mean.
       const double noise = 5 * std::sqrt(*cost.expected_moved) + 1e-6;
@@ -108,7 +106,7 @@ TEST(PredictIo, NoStrategyExceedsItsBoundOfStorage) {
     for (const IoStrategy& row : make_io_strategies(names, {.base = base(3)})) {
       IoSpec odd = spec();
       odd.examples = 1001;
-      const StrategyCost cost = predict_io(row.config, odd);
+      const StrategyCost cost = predict_io(row.decisions, odd);
       EXPECT_LE(cost.peak_stored, cost.peak_bound) << row.name;
       EXPECT_GE(cost.peak_stored, 334u) << row.name;
     }
@@ -120,11 +118,11 @@ TEST(PredictIo, NoStrategyExceedsItsBoundOfStorage) {
 }
 
 TEST(PredictIo, StickyMovesNothingOnceRanksStandStill) {
-  config::RunConfig config = strategy("sticky-stripes@2");
-  config.partition.warmup = 1;
+  placement::PlacementSpec decisions = strategy("sticky-stripes@2");
+  decisions.warmup = 1;
   IoSpec still = spec();
   still.drift = 0;
-  const StrategyCost cost = predict_io(config, still);
+  const StrategyCost cost = predict_io(decisions, still);
   // Only the first repartitioning, away from the random partition, moves anything: about N/e.
   EXPECT_NEAR(cost.run.examples_moved, kExamples / std::exp(1.0), 0.1 * kExamples);
 }
@@ -140,12 +138,12 @@ TEST(PredictIo, StickyMovesLessAndLessDriftMovesLess) {
 }
 
 TEST(PredictIo, AFewEventsStandForManyAndASmallDataSetForALargeOne) {
-  config::RunConfig config = strategy("partial@0.1");
-  config.epochs = 1000;
+  placement::PlacementSpec decisions = strategy("partial@0.1");
+  decisions.epochs = 1000;
   IoSpec large = spec();
   large.examples = 1'000'000;
   large.work = 1'000'000;
-  const StrategyCost cost = predict_io(config, large);
+  const StrategyCost cost = predict_io(decisions, large);
   EXPECT_EQ(cost.events, 1000u);
   EXPECT_LT(cost.events_simulated, 20u);
   EXPECT_LT(cost.examples_simulated, 1'000'000u);
@@ -185,8 +183,12 @@ TEST(PredictIo, ACacheSparesReadsOfWhatStays) {
 
 TEST(GradientBytes, AreThoseOfARing) {
   // 2000 examples on 4 workers in batches of 10: 50 steps; each worker sends 2·4·P·3/4 per step.
-  EXPECT_DOUBLE_EQ(gradient_bytes_per_epoch(base(), kExamples, 1000), 50 * 4 * 6000.0);
-  EXPECT_DOUBLE_EQ(gradient_bytes_per_epoch(base(1), kExamples, 1000), 0);
+  EXPECT_DOUBLE_EQ(gradient_bytes_per_epoch(
+                       {.workers = 4, .batch = 10, .examples = kExamples, .parameters = 1000}),
+                   50 * 4 * 6000.0);
+  EXPECT_DOUBLE_EQ(gradient_bytes_per_epoch(
+                       {.workers = 1, .batch = 10, .examples = kExamples, .parameters = 1000}),
+                   0);
 }
 
 }  // namespace

@@ -15,17 +15,17 @@ namespace {
 std::vector<IoStrategy> strategies(const std::vector<std::string>& names) {
   IoStrategiesSpec spec;
   spec.base.epochs = 50;
-  spec.base.partition.warmup = 4;
+  spec.base.warmup = 4;
   return make_io_strategies(names, spec);
 }
 
 TEST(IoStrategies, VanillaAndLocalAreRandomPartitions) {
   const auto rows = strategies({"vanilla", "local"});
-  EXPECT_EQ(rows[0].config.partition.heuristic, "random");
-  EXPECT_EQ(rows[0].config.partition.interval, 1u);
-  EXPECT_EQ(rows[1].config.partition.interval, 0u);
-  EXPECT_EQ(rows[1].config.partition.warmup, 0u);
-  EXPECT_EQ(rows[1].config.epochs, 50u);
+  EXPECT_EQ(rows[0].decisions.heuristic.name, "random");
+  EXPECT_EQ(rows[0].decisions.interval, 1u);
+  EXPECT_EQ(rows[1].decisions.interval, 0u);
+  EXPECT_EQ(rows[1].decisions.warmup, 0u);
+  EXPECT_EQ(rows[1].decisions.epochs, 50u);
 }
 
 TEST(IoStrategies, HeuristicsComeOnceForEachInterval) {
@@ -33,28 +33,31 @@ TEST(IoStrategies, HeuristicsComeOnceForEachInterval) {
   ASSERT_EQ(rows.size(), 4u);
   EXPECT_EQ(rows[0].name, "stripes@5");
   EXPECT_EQ(rows[2].name, "stripes@30");
-  EXPECT_EQ(rows[2].config.partition.interval, 30u);
-  EXPECT_EQ(rows[2].config.partition.warmup, 4u);
-  EXPECT_FALSE(rows[2].config.partition.sticky);
-  EXPECT_EQ(rows[3].config.partition.heuristic, "class-stripes");
-  EXPECT_EQ(rows[3].config.partition.interval, 7u);
-  EXPECT_TRUE(rows[3].config.partition.sticky);
+  EXPECT_EQ(rows[2].decisions.interval, 30u);
+  EXPECT_EQ(rows[2].decisions.warmup, 4u);
+  EXPECT_FALSE(rows[2].decisions.sticky);
+  EXPECT_EQ(rows[3].decisions.heuristic.name, "class-stripes");
+  EXPECT_EQ(rows[3].decisions.interval, 7u);
+  EXPECT_TRUE(rows[3].decisions.sticky);
 }
 
 TEST(IoStrategies, ExchangesComeOnceForEachFraction) {
   const auto rows = strategies({"is-pair", "partial@0.25"});
   ASSERT_EQ(rows.size(), 3u);
   EXPECT_EQ(rows[1].name, "is-pair@0.3");
-  EXPECT_EQ(rows[1].config.exchange.strategy, "is-pair");
-  EXPECT_EQ(rows[1].config.partition.warmup, 0u);
-  EXPECT_EQ(rows[2].config.exchange.fraction, 0.25);
+  EXPECT_EQ(rows[1].decisions.exchange->name, "is-pair");
+  EXPECT_EQ(rows[1].decisions.warmup, 0u);
+  EXPECT_EQ(rows[2].decisions.fraction, 0.25);
 }
 
 TEST(IoStrategies, ConfigIsTheBaseItself) {
   IoStrategiesSpec spec;
-  spec.base.partition = {.heuristic = "snake", .warmup = 2, .interval = 9, .sticky = true};
+  spec.base = {.warmup = 2, .interval = 9, .sticky = true};
   const std::vector<std::string> names = {"config"};
-  EXPECT_EQ(make_io_strategies(names, spec).front().config, spec.base);
+  const placement::PlacementSpec same = make_io_strategies(names, spec).front().decisions;
+  EXPECT_EQ(same.warmup, 2u);
+  EXPECT_EQ(same.interval, 9u);
+  EXPECT_TRUE(same.sticky);
 }
 
 TEST(IoStrategies, TheUsualOnesAreAllHeuristicsAndAllExchanges) {

@@ -14,7 +14,7 @@ using testing::message_of;
 using testing::TemporaryFolder;
 
 const config::Schema& schema() {
-  static const config::Schema made = config::make_schema({});
+  static const config::Schema made = config::make_schema();
   return made;
 }
 

@@ -18,7 +18,7 @@ namespace {
 using testing::TemporaryFolder;
 
 StudyPlan plan_of(const std::string& path, const std::vector<std::string>& overrides = {}) {
-  const config::Schema schema = config::make_schema({});
+  const config::Schema schema = config::make_schema();
   return make_plan(load_study(path, overrides, schema), schema);
 }
 

@@ -27,8 +27,7 @@ using namespace testing;
 constexpr std::uint64_t kBlocks = 40;
 
 data::TokenSet set_for(const std::string& model) {
-  const auto& entry = find_entry(models::kTextModels, "model", model);
-  if (entry.task == models::TextTask::kLanguage) return make_corpus(kBlocks, 2);
+  if (config::find_model_name(model)->task == data::kLanguage) return make_corpus(kBlocks, 2);
   std::vector<std::uint32_t> lengths;
   for (std::uint32_t i = 0; i < kBlocks; ++i) lengths.push_back(1 + i * 5 % kLength);
   return make_texts(lengths);

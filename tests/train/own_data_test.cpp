@@ -55,8 +55,14 @@ TEST(OwnData, OfTensorsMustKnowTheTruthOfAllOrNone) {
 }
 
 TEST(OwnData, OfTensorsHasNoPayloadsToMove) {
-  EXPECT_THROW(feed::take_own_data({make_tensors()}, {.parts = true}), ConfigError);
-  EXPECT_THROW(feed::take_own_data({make_tensors()}, {.files = true}), ConfigError);
+  const testing::TemporaryFolder folder;
+  RunSpec spec{.config = testing::tiny_config(folder)};
+  spec.config.store.kind = "partitioned";
+  spec.own_model = testing::make_own_mlp(1);
+  spec.own_data = [] { return feed::OwnData{make_tensors()}; };
+  EXPECT_TRUE(message_of<ConfigError>([&] {
+                testing::run_alone(spec);
+              }).starts_with("store: tensors of your own are in memory on every process"));
 }
 
 TEST(OwnData, OfImagesMustHoldTogether) {

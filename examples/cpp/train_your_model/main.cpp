@@ -71,7 +71,7 @@ config::RunConfig make_config(int argc, char** argv) {
       "optimizer.lr=0.1",   "importance.ignore=1", "partition.heuristic=stripes",
       "partition.warmup=3", "partition.interval=3"};
   settings.insert(settings.end(), argv + 1, argv + argc);
-  return config::load_config(std::nullopt, settings, {});
+  return config::load_config(std::nullopt, settings, {.model = true, .data = true});
 }
 
 void print_epoch(const train::EpochReport& epoch) {

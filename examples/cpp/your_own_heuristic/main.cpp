@@ -52,7 +52,7 @@ config::RunConfig make_config(int argc, char** argv) {
       "optimizer.warmup_epochs=1", "partition.heuristic=double-stripes",
       "partition.warmup=3",        "partition.interval=1"};
   settings.insert(settings.end(), argv + 1, argv + argc);
-  return config::load_config(std::nullopt, settings, {.own = kOwn});
+  return config::load_config(std::nullopt, settings, {.rows = kOwn});
 }
 
 void print_epoch(const train::EpochReport& epoch) {

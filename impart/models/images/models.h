@@ -4,6 +4,7 @@
 #include <memory>
 #include <string_view>
 
+#include "impart/config/model_names.h"
 #include "impart/core/named_table.h"
 
 /// The entry point of this layer: which models of images there are (text_models.h: of text). This
@@ -46,14 +47,15 @@ using ModelFactory = std::shared_ptr<Classifier>(const ModelSpec& spec);
 
 ModelFactory make_resnet18, make_resnet34, make_resnet50, make_small_cnn, make_mlp;
 
+/// What they are called and what they are: config/model_names.h.
 inline constexpr Entry<ModelFactory> kModels[] = {
-    {"resnet18", "residual network, 18 layers, 11.2 M parameters", make_resnet18},
-    {"resnet34", "residual network, 34 layers, 21.3 M parameters", make_resnet34},
-    {"resnet50", "residual network of bottlenecks, 50 layers, 23.5 M parameters", make_resnet50},
-    {"small-cnn", "three convolutions with batch norm, 0.1 M parameters", make_small_cnn},
-    {"mlp", "two hidden layers of 256, no batch norm", make_mlp},
+    config::model_entry("resnet18", make_resnet18),
+    config::model_entry("resnet34", make_resnet34),
+    config::model_entry("resnet50", make_resnet50),
+    config::model_entry("small-cnn", make_small_cnn),
+    config::model_entry("mlp", make_mlp),
 };
-static_assert(names_are_unique(kModels));
+static_assert(config::has_all_models(kModels, data::Input::kImages));
 
 /// ConfigError if a number is not positive. Every factory calls it first.
 void check_spec(const ModelSpec& spec);

@@ -4,6 +4,7 @@
 #include <memory>
 #include <string_view>
 
+#include "impart/config/model_names.h"
 #include "impart/core/named_table.h"
 
 /// Which models of text there are. This header costs nothing to include; who runs a model includes
@@ -28,33 +29,19 @@ using TextModelFactory = std::shared_ptr<Classifier>(const TextModelSpec& spec);
 TextModelFactory make_gpt_tiny, make_gpt_mini, make_gpt2_small, make_lstm, make_text_encoder,
     make_bag_of_embeddings;
 
-enum class TextTask {
-  kLanguage,        ///< logits [B, T, vocabulary]: which token comes after each
-  kClassification,  ///< logits [B, classes]
-};
+using TextModelEntry = Entry<TextModelFactory>;
 
-struct TextModelEntry : Entry<TextModelFactory> {
-  TextTask task;
-};
-
-/// Sizes without the token embedding.
+/// What they are called and what they are: config/model_names.h. Models of language give logits
+/// [B, T, vocabulary], which token comes after each; the others [B, classes].
 inline constexpr TextModelEntry kTextModels[] = {
-    {{"gpt-tiny", "GPT of 4 layers, 4 heads, width 128, 0.8 M parameters", make_gpt_tiny},
-     TextTask::kLanguage},
-    {{"gpt-mini", "GPT of 6 layers, 6 heads, width 192, 2.7 M parameters", make_gpt_mini},
-     TextTask::kLanguage},
-    {{"gpt2-small", "GPT of 12 layers, 12 heads, width 768, 85 M parameters", make_gpt2_small},
-     TextTask::kLanguage},
-    {{"lstm", "LSTM of 2 layers, width 256, 1.1 M parameters", make_lstm}, TextTask::kLanguage},
-    {{"text-encoder",
-      "transformer that looks both ways, 2 layers, 4 heads, width 128, mean over tokens",
-      make_text_encoder},
-     TextTask::kClassification},
-    {{"bag-of-embeddings", "mean of the tokens' embeddings of width 128, a linear layer",
-      make_bag_of_embeddings},
-     TextTask::kClassification},
+    config::model_entry("gpt-tiny", make_gpt_tiny),
+    config::model_entry("gpt-mini", make_gpt_mini),
+    config::model_entry("gpt2-small", make_gpt2_small),
+    config::model_entry("lstm", make_lstm),
+    config::model_entry("text-encoder", make_text_encoder),
+    config::model_entry("bag-of-embeddings", make_bag_of_embeddings),
 };
-static_assert(names_are_unique(kTextModels));
+static_assert(config::has_all_models(kTextModels, data::Input::kTokens));
 
 /// ConfigError if a number is not positive, the pad id no token, or dropout not in [0, 1). Every
 /// factory calls it first.

@@ -2,7 +2,7 @@
 
 #include <utility>
 
-#include "impart/core/error.h"
+#include "impart/config/rules.h"
 #include "impart/cuda/device.h"
 #include "impart/tensors/torch_stream.h"
 
@@ -38,12 +38,13 @@ void DeviceEnd::wait() const {
 std::unique_ptr<DeviceEnd> make_device_end(const StepContext& context) {
   using Transport = config::WorkersConfig::Transport;
   const Transport transport = context.config->workers.transport;
-  if (!can_end_on_device(context)) {
-    if (transport != Transport::kNccl) return nullptr;
-    throw ConfigError(
-        "workers.transport: nccl needs workers.sync: step, workers.reduce: fast and steps of one "
-        "forward pass (workers.micro_batch); take auto");
+  const bool can_end = can_end_on_device(context);
+  if (transport == Transport::kNccl) {
+    config::check_rules(*context.config,
+                        {.own = {.rows = *context.own, .model = true, .data = true},
+                         .updates_on_device = can_end});
   }
+  if (!can_end) return nullptr;
   std::unique_ptr<comm::DeviceSum> sum;
   if (transport != Transport::kMpi) {
     sum = comm::make_device_sum(*context.communicator, transport == Transport::kNccl

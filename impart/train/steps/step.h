@@ -25,6 +25,7 @@ using FindTensor = std::function<torch::Tensor(const std::string&)>;
 /// What steps work with; it belongs to the engine, and outlives them.
 struct StepContext {
   const config::RunConfig* config = nullptr;
+  const placement::OwnRows* own = nullptr;
   comm::Communicator* communicator = nullptr;
   models::Classifier* model = nullptr;
   feed::Feed* feed = nullptr;

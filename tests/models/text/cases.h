@@ -34,6 +34,10 @@ inline std::vector<models::TextModelEntry> small_text_models() {
   return entries;
 }
 
+inline bool is_language_model(std::string_view name) {
+  return config::find_model_name(name)->task == data::kLanguage;
+}
+
 /// A row's name as GoogleTest takes it.
 inline std::string test_name(const ::testing::TestParamInfo<models::TextModelEntry>& row) {
   std::string name(row.param.name);

@@ -38,7 +38,7 @@ torch::Tensor head_of(torch::nn::Module& model) {
 
 class EveryTextModel : public ::testing::TestWithParam<TextModelEntry> {
  protected:
-  bool is_language() const { return GetParam().task == TextTask::kLanguage; }
+  bool is_language() const { return testing::is_language_model(GetParam().name); }
   std::int64_t outputs() const {
     return is_language() ? kSmallSpec.vocabulary : kSmallSpec.classes;
   }

@@ -1,0 +1,73 @@
+// For impart-engine: one run, in this process or in all processes of an MPI job.
+
+#include <atomic>
+#include <csignal>
+#include <string>
+
+#include <fmt/format.h>
+
+#include "cli/commands.h"
+#include "cli/engine.h"
+#include "cli/train.h"
+#include "cli/train_display.h"
+#include "impart/comm/job.h"
+#include "impart/config/config_text.h"
+#include "impart/run/result_columns.h"
+#include "impart/train/run.h"
+
+namespace impart::cli {
+namespace {
+
+constexpr int kPreempted = 85;
+
+std::atomic<bool> stop_requested = false;
+
+void request_stop(int) {
+  stop_requested = true;
+}
+
+void print_summary(const config::RunConfig& config, const train::RunOutcome& outcome) {
+  const run::RunSummary& s = outcome.summary;
+  if (outcome.preempted) {
+    fmt::print("stopped and checkpointed; go on with: impart train --resume {}\n", config.output);
+    return;
+  }
+  const data::Task& task = outcome.task;
+  const run::ResultColumn& column = run::column_of(task.metric);
+  fmt::print("best {} {} (epoch {}), final {}, {:.1f} s, {} examples moved\n", task.metric,
+             data::score_text(task, (s.*column.best).value_or(0)), s.best_epoch + 1,
+             data::score_text(task, (s.*column.last).value_or(0)), s.seconds_total,
+             s.examples_moved);
+  fmt::print("run directory: {}\n", config.output);
+}
+
+}  // namespace
+
+void hand_over_to_engine(int, char**) {}
+void require_engine() {}
+
+void train_here(const TrainRequest& request) {
+  const config::RunConfig& config = request.config;
+  std::signal(SIGTERM, request_stop);
+  std::signal(SIGINT, request_stop);
+  const auto communicator = comm::make_communicator();
+  const bool is_first = communicator->rank() == 0;
+  const train::RunOutcome outcome = comm::run_job(*communicator, [&] {
+    TrainDisplay display;
+    return train::run_training({.config = config,
+                                .config_text = config::to_yaml(config),
+                                .config_hash = config::config_hash(config),
+                                .overwrite = request.overwrite,
+                                .resume = request.resume,
+                                .stop_requested = [] { return stop_requested.load(); }},
+                               *communicator, is_first ? display.observer() : train::RunObserver{});
+  });
+  if (is_first) print_summary(config, outcome);
+  if (outcome.preempted) throw ExitCode{kPreempted};
+}
+
+void add_commands(CLI::App& app) {
+  add_train_command(app);
+}
+
+}  // namespace impart::cli

@@ -1,0 +1,194 @@
+#include "impart/config/rules.h"
+
+#include <map>
+#include <string>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+#include "impart/config/config_file.h"
+#include "impart/config/config_keys.h"
+#include "impart/config/model_names.h"
+#include "impart/data/datasets.h"
+#include "tests/config/messages.h"
+
+namespace impart::config {
+namespace {
+
+using Overrides = std::vector<std::string>;
+
+/// Two situations near to each other: one breaks the rule, the other does not.
+struct Example {
+  Overrides broken, kept;
+  Facts broken_facts = {}, kept_facts = {};
+};
+
+const Facts kTwoProcesses{.processes = 2};
+const Facts kNoGpu{.has_gpu = false};
+const Facts kImages{.data = DataFacts{.examples = 50, .input = data::Input::kImages}};
+const Facts kTruth{.data =
+                       DataFacts{.examples = 50, .input = data::Input::kImages, .has_truth = true}};
+const Facts kTensors{.own = {.model = true, .data = true},
+                     .data = DataFacts{.examples = 50, .is_tensors = true}};
+const Facts kTensorsOnly{.own = {.data = true},
+                         .data = DataFacts{.examples = 50, .is_tensors = true}};
+
+const Overrides kLocal = {"exchange.strategy=is-pair", "partition.heuristic=random",
+                          "partition.warmup=0", "partition.interval=0"};
+
+Overrides local_and(const Overrides& more) {
+  Overrides all = kLocal;
+  all.insert(all.end(), more.begin(), more.end());
+  return all;
+}
+
+const std::map<std::string_view, Example> kExamples = {
+    {"name-is-given", {{"name="}, {"name=a"}}},
+    {"name-in-paths", {{"name=a/b"}, {"name=a-b"}}},
+    {"output-is-given", {{"output="}, {"output=runs"}}},
+    {"output-placeholders", {{"output=runs/{date}"}, {"output=runs/{seed}/{name}"}}},
+    {"precision-of-cpu", {{"precision=bf16", "device=cpu"}, {"precision=bf16", "device=auto"}}},
+    {"transport-of-cpu", {{"workers.transport=nccl"}, {"workers.transport=mpi"}, kNoGpu, kNoGpu}},
+    {"device-is-there", {{"device=cuda"}, {"device=auto"}, kNoGpu, kNoGpu}},
+    {"coarse-classes",
+     {{"data.coarse=true", "data.name=cifar10"}, {"data.coarse=true", "data.name=cifar100"}}},
+    {"texts-with-classes",
+     {{"data.name=table", "model.name=text-encoder"},
+      {"data.name=table", "model.name=text-encoder", "data.label_column=label"}}},
+    {"model-of-data",
+     {{"data.name=cifar10", "model.name=gpt-mini"}, {"data.name=text", "model.name=gpt-mini"}}},
+    {"model-of-tensors", {{}, {}, kTensorsOnly, kTensors}},
+    {"dropout",
+     {{"model.dropout=0.1"}, {"model.dropout=0.1", "model.name=lstm", "data.name=generated"}}},
+    {"workers-have-examples", {{"workers.count=51"}, {"workers.count=50"}, kImages, kImages}},
+    {"processes-have-workers",
+     {{"workers.count=1"}, {"workers.count=2"}, kTwoProcesses, kTwoProcesses}},
+    {"batch-norm-of-one-model",
+     {{"workers.batch_norm=shared", "workers.sync=epoch"},
+      {"workers.batch_norm=worker", "workers.sync=epoch"}}},
+    {"batch-norm-of-one-process",
+     {{"workers.batch_norm=shared"}, {"workers.batch_norm=shared"}, kTwoProcesses, {}}},
+    {"transport-of-steps",
+     {{"workers.transport=nccl"},
+      {"workers.transport=nccl"},
+      {.updates_on_device = false},
+      {.updates_on_device = true}}},
+    {"nesterov", {{"optimizer.momentum=0"}, {"optimizer.momentum=0", "optimizer.nesterov=false"}}},
+    {"learning-rate-warm-up", {{"optimizer.warmup_epochs=11"}, {"optimizer.warmup_epochs=10"}}},
+    {"files-of-parts", {{"store.files=true", "store.kind=partitioned"}, {"store.files=true"}}},
+    {"path-of-parts", {{"store.path=parts"}, {"store.path=parts", "store.kind=partitioned"}}},
+    {"path-placeholders",
+     {{"store.path={host}", "store.kind=partitioned"},
+      {"store.path={name}", "store.kind=partitioned"}}},
+    {"files-of-text",
+     {{"store.files=true", "data.name=text", "model.name=lstm"},
+      {"store.files=true", "data.name=cifar10"}}},
+    {"store-of-tensors", {{"store.kind=partitioned"}, {}, kTensors, kTensors}},
+    {"partition-warm-up", {{"partition.warmup=11"}, {"partition.warmup=10"}}},
+    {"schedule", {{"importance.ignore=3"}, {"importance.ignore=2"}}},
+    {"labels-of-heuristic",
+     {{"partition.heuristic=class-stripes", "data.name=text", "model.name=lstm"},
+      {"partition.heuristic=class-stripes"}}},
+    {"truth-of-notion",
+     {{"importance.record=truth"}, {"importance.record=truth"}, kImages, kTruth}},
+    {"exchange-of-workers", {local_and({"workers.count=1"}), local_and({"workers.count=2"})}},
+    {"exchange-of-something",
+     {local_and({"exchange.fraction=0"}), local_and({"exchange.fraction=0.01"})}},
+    {"exchange-happens",
+     {local_and({"partition.interval=1"}), local_and({"partition.interval=2"})}},
+    {"exchange-by-importance",
+     {local_and({"exchange.strategy=balance-pair"}),
+      local_and({"exchange.strategy=balance-pair", "importance.ignore=0"})}},
+};
+
+RunConfig make_config(const Overrides& overrides, const OwnParts& own) {
+  const Schema schema = make_schema(own);
+  RunConfig config;
+  for (const std::string& text : overrides) apply_override(schema, text, config);
+  return config;
+}
+
+std::string broken_rule(const Overrides& overrides, const Facts& facts) {
+  const Rule* broken = find_broken_rule(make_config(overrides, facts.own), facts);
+  return broken == nullptr ? "" : std::string(broken->name);
+}
+
+TEST(Rules, HaveAnExampleThatBreaksThemAndOneThatDoesNot) {
+  for (const Rule& rule : all_rules()) {
+    const auto found = kExamples.find(rule.name);
+    ASSERT_NE(found, kExamples.end()) << "no example for the rule " << rule.name;
+    const Example& example = found->second;
+    EXPECT_EQ(broken_rule(example.broken, example.broken_facts), rule.name);
+    EXPECT_EQ(broken_rule(example.kept, example.kept_facts), "") << "near to " << rule.name;
+  }
+  EXPECT_EQ(kExamples.size(), all_rules().size());
+}
+
+TEST(Rules, NameKeysThatThereAreInMessagesOfOneSentence) {
+  const Schema schema = make_schema();
+  for (const Rule& rule : all_rules()) {
+    const Example& example = kExamples.at(rule.name);
+    const RunConfig config = make_config(example.broken, example.broken_facts.own);
+    const std::string message = rule.message({config, example.broken_facts});
+    bool names_a_key = false;
+    for (const std::string_view key : rule.keys) {
+      if (key.empty()) continue;
+      EXPECT_NO_THROW(key_at(schema, key)) << rule.name;
+      names_a_key = names_a_key || message.find(key) != std::string::npos;
+    }
+    EXPECT_TRUE(names_a_key) << rule.name << ": " << message;
+    EXPECT_EQ(message.find('\n'), std::string::npos) << message;
+  }
+}
+
+TEST(Rules, WaitForTheFactsTheyNeed) {
+  for (const Rule& rule : all_rules()) {
+    const Example& example = kExamples.at(rule.name);
+    if (example.broken != example.kept) continue;  // the configuration decides
+    const Facts nothing{.own = example.broken_facts.own};
+    EXPECT_EQ(broken_rule(example.broken, nothing), "") << rule.name;
+  }
+}
+
+TEST(Rules, AreTheSameForPlansAndRuns) {
+  RunConfig config;
+  config.device = RunConfig::Device::kCpu;
+  config.precision = RunConfig::Precision::kBf16;
+  const std::string refusal = testing::config_error([&] { validate(config); });
+  EXPECT_EQ(refusal, "precision: tf32 and bf16 are for NVIDIA GPUs; on the CPU take fp32");
+  EXPECT_EQ(testing::config_error([&] { check_rules(config, {.has_gpu = true, .processes = 2}); }),
+            refusal);
+  config = RunConfig{};
+  config.data.name = "cifar10";
+  config.model.name = "gpt-mini";
+  EXPECT_EQ(testing::config_error([&] { validate(config); }),
+            "model.name: gpt-mini is for language, but data.name: cifar10 is images");
+}
+
+TEST(Rules, JudgeNamesOfAProgramsOwnOnlyByWhatIsLoaded) {
+  RunConfig config;
+  config.data.name = "spirals";
+  config.model.name = "spiral-net";
+  EXPECT_NE(testing::config_error([&] { validate(config); }), "");
+  EXPECT_NO_THROW(validate(config, {.model = true, .data = true}));
+  config.model.name = "mlp";
+  EXPECT_NO_THROW(validate(config, {.data = true}));
+  EXPECT_EQ(broken_rule({"data.name=spirals", "model.name=mlp"},
+                        {.own = {.data = true},
+                         .data = DataFacts{.examples = 9, .input = data::Input::kTokens}}),
+            "model-of-data");
+}
+
+TEST(Rules, KnowWhatEveryDataSetIs) {
+  for (const data::DatasetEntry& row : data::kDatasets) {
+    const auto kind = find_data_kind({.name = std::string(row.name)});
+    ASSERT_TRUE(kind) << row.name;
+    EXPECT_EQ(kind->input, row.input) << row.name;
+    EXPECT_EQ(kind->task, row.input == data::Input::kImages ? data::kClasses : data::kLanguage)
+        << row.name;
+  }
+  EXPECT_EQ(find_data_kind({.name = "table", .label_column = "label"})->task, data::kClasses);
+}
+
+}  // namespace
+}  // namespace impart::config
