@@ -14,6 +14,8 @@ import numpy as np
 from support import BUILT_IN, importance_of, signals_of, with_gaps_filled
 
 import impart
+from impart import _core
+from impart._device import OF_ROWS, device_signals
 
 try:
     import torch
@@ -110,11 +112,12 @@ class NotionTest(unittest.TestCase):
 class SignalTest(unittest.TestCase):
     """What the core computes from logits, whatever they are given as."""
 
-    NAMES = {"loss": "loss-average", "probability": "confidence", "correct": "correctness",
-             "margin": "margin", "entropy": "entropy", "error_norm": "el2n"}
+    NAMES = [name for name, _, features in _core.signals() if not features]
 
     def found(self, ids, **batch):
-        tracker = impart.Tracker(int(np.max(np.asarray(ids))) + 1, list(self.NAMES.values()))
+        notions = [notion.name for notion in impart.notions()
+                   if notion.signals and set(notion.signals) <= set(self.NAMES)]
+        tracker = impart.Tracker(int(np.max(np.asarray(ids))) + 1, notions)
         tracker.observe(ids, **batch)
         statistics = tracker.statistics()
         return {name: statistics[f"{name}_mean"][np.asarray(ids)] for name in self.NAMES}
@@ -124,6 +127,11 @@ class SignalTest(unittest.TestCase):
         for name in self.NAMES:
             np.testing.assert_allclose(found[name], expected[name], rtol=10 * tolerance,
                                        atol=tolerance, err_msg=name)
+
+    def test_each_has_a_definition_and_an_implementation(self):
+        names = [name for name, _, _ in _core.signals()]
+        self.assertEqual(list(OF_ROWS), names)
+        self.assertEqual(list(signals_of(np.zeros((1, 2)), np.array([0]), np.zeros((1, 1)))), names)
 
     def test_any_number_of_classes(self):
         random = np.random.default_rng(1)
@@ -478,6 +486,15 @@ class DevicePathTest(unittest.TestCase):
                               **{name: self.there(value) for name, value in batch.items()})
         self.compare(here, there, BUILT_IN)
         self.assertEqual(there.visits, 256)
+
+    def test_each_signal_alone(self):
+        logits, targets, features = torch.randn(9, 12), torch.randint(12, (9,)), torch.randn(9, 3)
+        expected = signals_of(logits.numpy(), targets.numpy(), features.numpy())
+        for name, _, _ in _core.signals():
+            found = device_signals([name], self.there(logits), self.there(targets), None,
+                                   self.there(features))
+            np.testing.assert_allclose(found[0].cpu().numpy(), expected[name], rtol=1e-4,
+                                       atol=1e-6, err_msg=name)
 
     def test_each_notion_alone(self):
         logits, targets = torch.randn(9, 12), torch.randint(12, (9,))
