@@ -118,7 +118,7 @@ std::string worker_lines(const char* block, std::size_t workers) {
 
 std::optional<Figure> worker_histograms(const Analysis& analysis, const Example& example) {
   const auto saved = saved_partitions(example.run->folder);
-  const results::Settings config = results::flatten_config(example.run->config);
+  const results::SettingTexts config = results::flatten_config(example.run->config);
   const std::string notion(results::setting(config, "importance.notion"));
   const bool by_importance = results::setting(config, "partition.heuristic") != "random" ||
                              results::setting(config, "exchange.strategy") != config::kNoExchange;

@@ -89,7 +89,7 @@ std::vector<EpochResult> read_epochs(const std::string& folder) {
   return epochs;
 }
 
-void flatten(const YAML::Node& node, const std::string& path, Settings& settings) {
+void flatten(const YAML::Node& node, const std::string& path, SettingTexts& settings) {
   if (node.IsMap()) {
     for (const auto& entry : node) {
       const auto key = entry.first.as<std::string>();
@@ -136,8 +136,8 @@ RunResult read_run(const std::string& folder, const std::string& wanted_hash) {
   return run;
 }
 
-Settings flatten_config(const std::string& text) {
-  Settings settings;
+SettingTexts flatten_config(const std::string& text) {
+  SettingTexts settings;
   try {
     flatten(YAML::Load(text), "", settings);
   } catch (const YAML::Exception& error) {

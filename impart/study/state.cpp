@@ -47,7 +47,7 @@ void read_summary(const std::string& folder, const StudyRun& run, const std::str
     const Json summary = Json::parse(InputFile(path).text());
     report.misfit = other_configuration(summary.at("config_hash"), run.config_hash);
     if (!report.misfit.empty()) return;
-    report.state = RunState::kDone;
+    report.state = Standing::kDone;
     report.seconds = summary.value("seconds_total", 0.0);
     report.epochs_done = summary.value("epochs", run.epochs);
     if (summary.contains(metric) && summary[metric].is_number()) report.value = summary[metric];
@@ -69,7 +69,7 @@ void check_config(const std::string& folder, const StudyRun& run, RunReport& rep
 
 }  // namespace
 
-std::string_view state_name(RunState state) {
+std::string_view state_name(Standing state) {
   return kStateNames[static_cast<std::size_t>(state)];
 }
 
@@ -117,9 +117,9 @@ RunReport inspect_run(const std::string& directory, const StudyRun& run,
   const bool has_config = std::filesystem::exists(folder + "/config.yaml", ignored);
   if (!has_config && !status) return report;
   if (has_config) check_config(folder, run, report);
-  report.state = status == run::RunStatus::kFailed ? RunState::kFailed : RunState::kStopped;
+  report.state = status == run::RunStatus::kFailed ? Standing::kFailed : Standing::kStopped;
   report.epochs_done = epochs_done(folder);
-  if (report.state == RunState::kFailed) {
+  if (report.state == Standing::kFailed) {
     report.reason = last_line(folder + "/FAILED");
     if (report.reason.empty()) report.reason = last_line(folder + "/log.txt");
     if (report.reason.empty()) report.reason = "no reason is known";
