@@ -297,13 +297,14 @@ void Trainer::record_epoch(const std::optional<Evaluation>& evaluation, double s
     last_evaluation_ = evaluation;
     note_result(*evaluation, epoch);
   }
-  run::EpochResult result{.epoch = epoch,
+  run::EpochRecord result{.epoch = epoch,
                           .step = position_.total_steps,
                           .learning_rate = last_rate_,
                           .train_loss = train_loss_,
                           .train_accuracy = train_accuracy_,
                           .non_finite = non_finite_,
                           .skipped = skipped_count_,
+                          .change = change_ ? &*change_ : nullptr,
                           .seconds_train = seconds_train,
                           .seconds = seconds_since(epoch_started_)};
   if (evaluation) {
@@ -312,7 +313,7 @@ void Trainer::record_epoch(const std::optional<Evaluation>& evaluation, double s
     if (is_language()) result.test_perplexity = std::exp(evaluation->loss);
     result.test_bits_per_byte = bits_per_byte(*evaluation);
   }
-  if (recorder_) recorder_->record_epoch(result, change_ ? &*change_ : nullptr);
+  if (recorder_) recorder_->record_epoch(result);
   if (!is_writer() || !observer_.epoch) return;
   observer_.epoch({.epoch = epoch,
                    .epochs = config_.epochs,
@@ -447,10 +448,10 @@ void Trainer::write_results() {
     run::write_texts(config_.output + "/texts.jsonl", texts);
   }
   const auto sizes = placement_.partition().sizes();
-  run::write_summary(config_.output, summary_,
-                     {{"config_hash", spec_.config_hash},
-                      {"largest_part", *std::max_element(sizes.begin(), sizes.end())},
-                      {"payload_bytes_total", data_.payload_bytes}});
+  summary_.config_hash = spec_.config_hash;
+  summary_.largest_part = *std::max_element(sizes.begin(), sizes.end());
+  summary_.payload_bytes_total = data_.payload_bytes;
+  run::write_summary(config_.output, summary_);
 }
 
 }  // namespace impart::train
