@@ -343,7 +343,7 @@ void Trainer::record_costs() {
   run::EpochCosts mine{.epoch = position_.epoch,
                        .workers = take_storage_costs(),
                        .process = {.bytes_sent = sent.bytes - counted_.bytes,
-                                   .messages_sent = sent.messages - counted_.messages,
+                                   .sends = sent.messages - counted_.messages,
                                    .seconds = std::exchange(seconds_, {})}};
   mine.process.seconds += std::exchange(engine_.seconds(), {});
   counted_ = sent;
