@@ -119,7 +119,7 @@ void check_exchange(const RunConfig& config, const placement::OwnRows& own,
     throw ConfigError(fmt::format(
         "exchange.strategy: {} exchanges by importance from epoch {} on, but importance.ignore is "
         "{}; ignore fewer epochs",
-        strategy, first->epoch, config.importance.ignore));
+        strategy, first->epoch + 1, config.importance.ignore));
   }
 }
 

@@ -147,8 +147,8 @@ std::optional<Figure> worker_histograms(const Analysis& analysis, const Example&
                     "{}{}: share of each worker's examples in each tenth of the ranking by {} at "
                     "the end of the run (1: easiest, 10: hardest); left the random partition of "
                     "epoch {}, right that of epoch {}.{}",
-                    caption_start(analysis, *example.group), example.name(), notion, before->first,
-                    after->first,
+                    caption_start(analysis, *example.group), example.name(), notion,
+                    before->first + 1, after->first + 1,
                     workers > kMostWorkers
                         ? fmt::format(" The first {} of {} workers.", kMostWorkers, workers)
                         : ""),

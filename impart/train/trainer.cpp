@@ -241,7 +241,7 @@ void Trainer::observe_epoch() {
     observer_.note(
         fmt::format("epoch {}: {} visits had a NaN or infinite signal; these examples rank as "
                     "the most important",
-                    position_.epoch, non_finite_));
+                    position_.epoch + 1, non_finite_));
   }
 }
 
