@@ -4,7 +4,7 @@
 //   build/release/bin/importance_bench --benchmark_filter=repartition
 //
 // The statistics are checked against plain sums in double before anything is timed; `ratio`
-// compares with a loop that does nothing but copy the seven signals of a batch, in the same run.
+// compares with a loop that does nothing but copy the signals of a batch, in the same run.
 
 #include <cmath>
 #include <numeric>
@@ -41,9 +41,11 @@ Epoch make_epoch(std::uint32_t epoch) {
 void observe(importance::ImportanceTable& table, std::uint32_t number, const Epoch& epoch) {
   for (std::size_t start = 0; start < kExamples; start += kBatch) {
     const std::size_t size = std::min(kBatch, kExamples - start);
-    const auto values = std::span(epoch.values).subspan(start, size);
-    table.observe(number, std::span(epoch.ids).subspan(start, size),
-                  {values, values, values, values, values, values, values});
+    importance::Signals signals;
+    for (const importance::SignalRow& row : importance::kSignals) {
+      signals.*row.values = std::span(epoch.values).subspan(start, size);
+    }
+    table.observe(number, std::span(epoch.ids).subspan(start, size), signals);
   }
 }
 
@@ -74,12 +76,12 @@ void observe_all(benchmark::State& state, const std::vector<importance::AnyNotio
   }
   importance::ImportanceTable table(spec);
   std::uint32_t number = 0;
-  std::vector<float> copy(7 * kExamples);
+  std::vector<float> copy(importance::kSignalCount * kExamples);
   double ours = 0, copying = 0;
   for (auto _ : state) {
     const Epoch& epoch = epochs[number % epochs.size()];
     copying += seconds_of([&] {
-      for (std::size_t s = 0; s < 7; ++s) {
+      for (std::size_t s = 0; s < importance::kSignalCount; ++s) {
         std::copy(epoch.values.begin(), epoch.values.end(), copy.begin() + s * kExamples);
       }
       benchmark::DoNotOptimize(copy.data());

@@ -199,7 +199,7 @@ void print_run(const cost::RunIo& run, bool raw) {
       };
       table.add({std::string(row.quantity), text(row.predicted), text(row.measured),
                  deviation_text(row.deviation()), deviation_text(row.worst_deviation),
-                 row.worst_deviation == 0 ? "" : fmt::format("(epoch {})", row.worst_epoch)});
+                 row.worst_deviation == 0 ? "" : fmt::format("(epoch {})", row.worst_epoch + 1)});
     }
     fmt::print("{}", table.text());
   }

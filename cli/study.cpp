@@ -84,10 +84,10 @@ void print_plan(const Options& options, const study::StudyPlan& plan) {
     return study::inspect_run(plan.directory, run, plan.record.metric);
   };
   const study::StudyRecord record =
-      study::unfold(plan, [&](const study::StudyRun& run) -> study::RunResult {
+      study::unfold(plan, [&](const study::StudyRun& run) -> study::Finding {
         const study::RunReport report = inspect(run);
         const bool settled =
-            report.state == study::RunState::kDone || report.state == study::RunState::kFailed;
+            report.state == study::Standing::kDone || report.state == study::Standing::kFailed;
         return {.is_settled = settled && report.misfit.empty(), .value = report.value};
       });
   for (const study::StudyRun& run : record.runs) {

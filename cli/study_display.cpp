@@ -33,7 +33,7 @@ std::string title(const study::StudyProgress& progress, const study::StudyStatus
 std::vector<std::string> running_lines(const study::StudyProgress& progress, std::size_t most) {
   std::vector<std::string> lines;
   for (std::size_t i = 0; i < progress.reports.size() && lines.size() < most; ++i) {
-    if (progress.reports[i].state != study::RunState::kRunning) continue;
+    if (progress.reports[i].state != study::Standing::kRunning) continue;
     const study::StudyRun& run = progress.record.runs[i];
     lines.push_back(fmt::format("  running: {} seed {}  epoch {}/{}", run.arm, run.seed,
                                 std::min(progress.reports[i].epochs_done + 1, run.epochs),
@@ -64,11 +64,11 @@ study::StudyObserver StudyDisplay::observer() {
 
 void StudyDisplay::show_end(const study::StudyProgress& progress, std::size_t run) {
   const study::RunReport& report = progress.reports[run];
-  const bool failed = report.state == study::RunState::kFailed;
+  const bool failed = report.state == study::Standing::kFailed;
   if (on_terminal_ && !failed) return;
   const auto over =
       std::count_if(progress.reports.begin(), progress.reports.end(), [](const auto& r) {
-        return r.state == study::RunState::kDone || r.state == study::RunState::kFailed;
+        return r.state == study::Standing::kDone || r.state == study::Standing::kFailed;
       });
   print_line(fmt::format("[{}/{}] {}", over, progress.reports.size(),
                          run_text(progress.record, progress.record.runs[run], report)));

@@ -64,7 +64,7 @@ void print_problems(const StudyLook& look) {
     const study::StudyRun& run = look.record.runs[i];
     if (!report.misfit.empty()) {
       fmt::print("{}: {}\n", harmless(run.folder), harmless(report.misfit));
-    } else if (report.state == study::RunState::kFailed) {
+    } else if (report.state == study::Standing::kFailed) {
       fmt::print("{}\n", run_text(look.record, run, report));
     }
   }
@@ -80,8 +80,8 @@ StudyLook look_at_study(const std::string& directory) {
   for (const study::StudyRun& run : look.record.runs) {
     look.reports.push_back(study::inspect_run(directory, run, look.record.metric));
     study::RunReport& report = look.reports.back();
-    if (look.is_running && report.state == study::RunState::kStopped)
-      report.state = study::RunState::kRunning;
+    if (look.is_running && report.state == study::Standing::kStopped)
+      report.state = study::Standing::kRunning;
   }
   return look;
 }

@@ -145,8 +145,8 @@ std::string purpose_text(const study::StudyRun& run) {
 std::string run_text(const study::StudyRecord& record, const study::StudyRun& run,
                      const study::RunReport& report) {
   std::string text = fmt::format("{} seed {}{}: ", harmless(run.arm), run.seed, purpose_text(run));
-  if (report.state == study::RunState::kFailed) return text + "failed: " + harmless(report.reason);
-  if (report.state != study::RunState::kDone) {
+  if (report.state == study::Standing::kFailed) return text + "failed: " + harmless(report.reason);
+  if (report.state != study::Standing::kDone) {
     return text + fmt::format("{} after {} of {} epochs", study::state_name(report.state),
                               report.epochs_done, run.epochs);
   }

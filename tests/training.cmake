@@ -49,7 +49,7 @@ impart_test(config_test
 target_compile_definitions(config_test PRIVATE IMPART_SOURCE_DIR="${PROJECT_SOURCE_DIR}")
 impart_test(run_test
   SOURCES run/checkpoint_test.cpp run/ledger_file_test.cpp run/metrics_log_test.cpp
-    run/run_files_test.cpp run/tensorboard_test.cpp
+    run/run_files_test.cpp run/summary_test.cpp run/tensorboard_test.cpp
   LIBRARIES impart::run)
 target_compile_definitions(run_test PRIVATE IMPART_SOURCE_DIR="${PROJECT_SOURCE_DIR}")
 impart_torch_test(train_test

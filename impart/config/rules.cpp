@@ -109,7 +109,7 @@ std::string_view describe_kind(data::Input input, const data::Task& task) {
 
 /// The first notion that is kept and needs to be told how hard examples are; "" if none does.
 std::string notion_of_truth(const Situation& s) {
-  for (const importance::NotionEntry& notion : placement::tracked_notions(decisions(s))) {
+  for (const importance::AnyNotion& notion : placement::tracked_notions(decisions(s))) {
     if (importance::overlap(notion.needs, importance::StateSet::kTruth)) {
       return std::string(notion.name);
     }
@@ -379,7 +379,7 @@ constexpr Rule kRules[] = {
        return fmt::format(
            "exchange.strategy: {} exchanges by importance from epoch {} on, but importance.ignore "
            "is {}; ignore fewer epochs",
-           s.config.exchange.strategy, *first_exchange(s), s.config.importance.ignore);
+           s.config.exchange.strategy, *first_exchange(s) + 1, s.config.importance.ignore);
      }},
 };
 static_assert(names_are_unique(kRules));

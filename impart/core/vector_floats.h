@@ -13,7 +13,7 @@ namespace impart {
 inline constexpr std::int64_t kLanes = 16;
 
 using Floats = float __attribute__((vector_size(64)));
-using Words = std::int32_t __attribute__((vector_size(64)));
+using SignedWords = std::int32_t __attribute__((vector_size(64)));
 using UnsignedWords = std::uint32_t __attribute__((vector_size(64)));
 
 IMPART_INLINE void load(Floats& vector, const float* from) {
@@ -35,7 +35,7 @@ IMPART_INLINE void exponentiate(Floats& x) {
   constexpr float kLowest = -87.0f, kLog2E = 1.44269504088896341f;
   constexpr float kLn2High = 0.693359375f, kLn2Low = -2.12194440e-4f;
   constexpr float kRounder = 12582912.0f;  // 1.5 · 2^23: adding it rounds to an integer
-  const Words tiny = x < kLowest;
+  const SignedWords tiny = x < kLowest;
   x = tiny ? Floats{} + kLowest : x;
   const Floats shifted = x * kLog2E + kRounder;
   const Floats power = shifted - kRounder;
@@ -46,7 +46,7 @@ IMPART_INLINE void exponentiate(Floats& x) {
   y = y * r + 1.6666665459e-1f;
   y = y * r + 5.0000001201e-1f;
   y = y * r * r + r + 1.0f;
-  Words bits;
+  SignedWords bits;
   std::memcpy(&bits, &shifted, sizeof bits);
   bits = (bits - 0x4B400000 + 127) << 23;
   Floats scale;

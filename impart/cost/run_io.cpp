@@ -11,12 +11,12 @@
 
 #include "impart/config/config_file.h"
 #include "impart/core/error.h"
-#include "impart/core/file.h"
 #include "impart/cost/io_cost.h"
 #include "impart/placement/exchanges.h"
 #include "impart/run/ledger_file.h"
 #include "impart/run/metrics_log.h"
 #include "impart/run/run_files.h"
+#include "impart/run/summary.h"
 #include "impart/store/stores.h"
 
 namespace impart::cost {
@@ -70,23 +70,20 @@ struct Sizes {
   std::optional<double> largest_part;
 };
 
-Sizes read_sizes(const std::string& path, const DataSizes& given) {
+Sizes read_sizes(const std::string& folder, const DataSizes& given) {
   Sizes sizes;
   sizes.payload_bytes = given.payload_bytes;
   if (given.examples) sizes.examples = static_cast<double>(*given.examples);
-  if (!fs::exists(path)) return sizes;
-  const InputFile file(path);
-  const Json summary = Json::parse(file.text(), nullptr, /*exceptions=*/false);
-  if (!summary.is_object()) throw DataError(fmt::format("{}: not a JSON object", path));
-  try {
-    sizes.examples = number_of(summary, "examples");
-    if (summary.contains("largest_part")) sizes.largest_part = number_of(summary, "largest_part");
-    if (summary.contains("payload_bytes_total") && *sizes.examples > 0) {
-      sizes.payload_bytes = number_of(summary, "payload_bytes_total") / *sizes.examples;
-    }
-  } catch (const DataError& error) {
-    throw DataError(fmt::format("{}: {}", path, error.what()));
+  if (!fs::exists(folder + "/summary.json")) return sizes;
+  const run::SummaryFile summary = run::read_summary(folder);
+  sizes.examples = summary.number("examples");
+  if (!sizes.examples) {
+    throw DataError(
+        fmt::format("{}/summary.json: \"examples\" is missing or not a number", folder));
   }
+  sizes.largest_part = summary.number("largest_part");
+  const auto bytes = summary.number("payload_bytes_total");
+  if (bytes && *sizes.examples > 0) sizes.payload_bytes = *bytes / *sizes.examples;
   return sizes;
 }
 
@@ -154,7 +151,7 @@ class RunReader {
       throw DataError(fmt::format("{}: is no run directory: it has no config.yaml", folder_));
     }
     config_ = config::load_config(folder_ + "/config.yaml", {}, config::kAnyProgram);
-    sizes_ = read_sizes(folder_ + "/summary.json", given);
+    sizes_ = read_sizes(folder_, given);
   }
 
   RunIo compare_all() {

@@ -1,5 +1,5 @@
 #include "impart/cuda/kernel_parts.h"
-#include "impart/cuda/signals.h"
+#include "impart/cuda/row_signals.h"
 
 namespace impart::cuda {
 namespace {
@@ -55,7 +55,6 @@ __global__ void __launch_bounds__(kThreads) measure(const MeasureSignals m) {
   weighted = warp_sum(weighted);
   const float log_sum = logf(sum);
   const float own = logits[label];
-  const float loss = log_sum - (own - best.value);
 
   float error = 0;
   const float scale = m.step != nullptr ? m.step->loss_scale : 1.f;
@@ -70,25 +69,24 @@ __global__ void __launch_bounds__(kThreads) measure(const MeasureSignals m) {
   const float error_norm = sqrtf(warp_sum(error));
 
   float squares = 0;
-  if (m.places[static_cast<int>(Signal::kGradientBound)] >= 0) {
+  if (m.signals.places.rows[static_cast<int>(importance::Signal::kGradientBound)] >= 0) {
     const float* const features = m.features + row * m.feature_count;
     for (std::int64_t f = lane; f < m.feature_count; f += kWarp) {
       squares += features[f] * features[f];
     }
     squares = warp_sum(squares);
   }
-  if (lane != 0 || m.out == nullptr) return;
-  const float values[kSignalCount] = {loss,
-                                      expf(-loss),
-                                      best.index == label ? 1.f : 0.f,
-                                      own - best_other,
-                                      log_sum - weighted / sum,
-                                      error_norm,
-                                      error_norm * sqrtf(1 + squares)};
-#pragma unroll
-  for (int s = 0; s < static_cast<int>(kSignalCount); ++s) {
-    if (m.places[s] >= 0) m.out[m.places[s] * m.stride + first_row + row] = values[s];
-  }
+  if (lane != 0 || m.signals.out == nullptr) return;
+  write_signals(m.signals, first_row + row,
+                {.own = own,
+                 .other = best_other,
+                 .largest = best.value,
+                 .sum = sum,
+                 .weighted = weighted,
+                 .log_sum = log_sum,
+                 .error_norm = error_norm,
+                 .feature_squares = squares,
+                 .is_correct = best.index == label});
 }
 
 }  // namespace

@@ -1,15 +1,30 @@
 #pragma once
 
-#include <cstddef>
 #include <cstdint>
 
 #include "impart/cuda/device.h"
+#include "impart/importance/signals.h"
 
 namespace impart::cuda {
 
-/// The signals (impart/importance/signals.h), in the order in which `measure_signals` knows them.
-enum class Signal { kLoss, kProbability, kCorrect, kMargin, kEntropy, kErrorNorm, kGradientBound };
-inline constexpr std::size_t kSignalCount = 7;
+/// Which row of an array each signal goes to; negative: it is not wanted.
+struct SignalPlaces {
+  int rows[importance::kSignalCount];
+
+  constexpr SignalPlaces() : rows() {
+    for (int& row : rows) row = -1;
+  }
+  constexpr void set(importance::Signal signal, std::int64_t row) {
+    rows[importance::index(signal)] = static_cast<int>(row);
+  }
+};
+
+/// Where signals go: signal s of row b to out[places.rows[s] * stride + b].
+struct SignalRows {
+  float* out = nullptr;  ///< null: none are wanted
+  std::int64_t stride = 0;
+  SignalPlaces places = {};
+};
 
 /// Cross entropy of a batch, its gradient, and the signals of its examples, in one launch. A warp
 /// takes a row; of equal largest logits the first counts as the prediction.
@@ -21,10 +36,7 @@ struct MeasureSignals {
   const std::int64_t* labels = nullptr;  ///< [N]
   const std::int64_t* ids = nullptr;     ///< of the rows, as in GatherImages; null: 0, 1, 2, ...
   const StepState* step = nullptr;
-  /// Signal s of row b goes to out[places[s] * stride + first_row + b]; not wanted if negative.
-  float* out = nullptr;
-  std::int64_t stride = 0;
-  int places[kSignalCount] = {-1, -1, -1, -1, -1, -1, -1};
+  SignalRows signals = {};  ///< rows count from the step's first_row
   /// (p - (1 - smoothing) · onehot(y) - smoothing / classes) · step->loss_scale; may be null.
   float* grad_logits = nullptr;
   float smoothing = 0;

@@ -1,4 +1,5 @@
 #include "impart/cuda/kernel_parts.h"
+#include "impart/cuda/row_signals.h"
 #include "impart/cuda/tokens.h"
 
 namespace impart::cuda {
@@ -128,14 +129,19 @@ __global__ void __launch_bounds__(kThreads) measure_rows(const MeasureTokens m) 
   const bool counts = label >= 0;
   const float log_sum = logf(all.sum);
   const float own = counts ? to_float(logits[label]) : 0;
-  m.loss[row] = counts ? log_sum - (own - all.largest) : 0;
-  m.log_sum[row] = log_sum + all.largest;
-  if (!kFull) return;
   const float wrong = 1 - __expf(own - all.largest) / all.sum;
-  m.correct[row] = counts && all.index == label ? 1 : 0;
-  m.margin[row] = counts ? own - all.other : 0;
-  m.entropy[row] = counts ? log_sum - all.weighted / all.sum : 0;
-  m.error_norm[row] = counts ? sqrtf(wrong * wrong + all.squares / (all.sum * all.sum)) : 0;
+  const RowLook look{.own = own,
+                     .other = all.other,
+                     .largest = all.largest,
+                     .sum = all.sum,
+                     .weighted = all.weighted,
+                     .log_sum = log_sum,
+                     .error_norm = sqrtf(wrong * wrong + all.squares / (all.sum * all.sum)),
+                     .feature_squares = 0,
+                     .is_correct = all.index == label};
+  m.loss[row] = counts ? look.loss() : 0;
+  m.log_sum[row] = log_sum + all.largest;
+  if (kFull) write_signals(m.signals, row, look, counts);
 }
 
 template <class T, bool kPacked>
@@ -181,7 +187,8 @@ void measure_tokens(const MeasureTokens& m, Stream stream) {
   if (m.tokens.rows == 0) return;
   with_type(m.tokens.element, [&](auto type) {
     using T = decltype(type);
-    m.correct != nullptr ? launch_measure<T, true>(m, stream) : launch_measure<T, false>(m, stream);
+    m.signals.out != nullptr ? launch_measure<T, true>(m, stream)
+                             : launch_measure<T, false>(m, stream);
   });
   check_launch("measure_tokens");
 }

@@ -3,6 +3,7 @@
 #include <cstdint>
 
 #include "impart/cuda/device.h"
+#include "impart/cuda/signals.h"
 
 namespace impart::cuda {
 
@@ -21,8 +22,8 @@ struct MeasureTokens {
   TokenRows tokens = {};
   /// [rows] each. The logarithm of the sum of exponentials is for the way back.
   float *loss = nullptr, *log_sum = nullptr;
-  /// [rows] each, all or none: they cost arithmetic.
-  float *correct = nullptr, *margin = nullptr, *entropy = nullptr, *error_norm = nullptr;
+  /// Those made from logits alone (MadeFrom::kLogits); they cost arithmetic.
+  SignalRows signals = {};
 };
 void measure_tokens(const MeasureTokens& measure, Stream stream);
 

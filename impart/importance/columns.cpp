@@ -116,15 +116,11 @@ void read_statistics(const Columns& c, std::uint64_t first, std::span<ExampleSta
   using S = ExampleStatistics;
   copy(c.visits, &S::visits);
   copy(c.non_finite, &S::non_finite);
-  copy(c.loss_mean, &S::loss_mean);
-  copy(c.loss_m2, &S::loss_m2);
-  copy(c.probability_mean, &S::probability_mean);
-  copy(c.probability_m2, &S::probability_m2);
-  copy_mean(c.correct_sum, &S::correct_mean);
-  copy_mean(c.margin_sum, &S::margin_mean);
-  copy_mean(c.entropy_sum, &S::entropy_mean);
-  copy_mean(c.error_norm_sum, &S::error_norm_mean);
-  copy_mean(c.gradient_bound_sum, &S::gradient_bound_mean);
+  for (const SignalRow& row : kSignals) {
+    copy(c.mean[row.signal], row.mean_value);
+    copy(c.m2[row.signal], row.m2_value);
+    copy_mean(c.sum[row.signal], row.mean_value);
+  }
   copy(c.run_visits, &S::run_visits);
   copy(c.run_losses, &S::run_losses);
   copy(c.last_loss, &S::loss_last);
@@ -139,15 +135,12 @@ void read_statistics(const Columns& c, std::uint64_t first, std::span<ExampleSta
 void merge_example(Columns& into, const Columns& from, std::uint64_t i, float ema_weight) {
   if (into.visits.empty()) return;
   if (from.visits[i] > 0) {
-    merge_moments(into.loss_mean, into.loss_m2, i, into.visits[i], from.loss_mean, from.loss_m2,
-                  from.visits[i]);
-    merge_moments(into.probability_mean, into.probability_m2, i, into.visits[i],
-                  from.probability_mean, from.probability_m2, from.visits[i]);
-    add(into.correct_sum, from.correct_sum, i);
-    add(into.margin_sum, from.margin_sum, i);
-    add(into.entropy_sum, from.entropy_sum, i);
-    add(into.error_norm_sum, from.error_norm_sum, i);
-    add(into.gradient_bound_sum, from.gradient_bound_sum, i);
+    for (const SignalRow& row : kSignals) {
+      const Signal s = row.signal;
+      merge_moments(into.mean[s], into.m2[s], i, into.visits[i], from.mean[s], from.m2[s],
+                    from.visits[i]);
+      add(into.sum[s], from.sum[s], i);
+    }
     into.visits[i] += from.visits[i];
   }
   into.non_finite[i] += from.non_finite[i];

@@ -2,10 +2,10 @@
 
 #include <cstdint>
 #include <span>
-#include <string_view>
+#include <string>
 #include <vector>
 
-#include "impart/importance/notions.h"
+#include "impart/importance/signals.h"
 
 namespace impart::importance {
 
@@ -13,10 +13,10 @@ namespace impart::importance {
 /// chosen notions do not need stay empty.
 struct Columns {
   // Of the window:
-  std::vector<std::uint32_t> visits;      ///< with finite signals
-  std::vector<std::uint32_t> non_finite;  ///< visits with NaN or infinite signals
-  std::vector<float> loss_mean, loss_m2, probability_mean, probability_m2;
-  std::vector<float> correct_sum, margin_sum, entropy_sum, error_norm_sum, gradient_bound_sum;
+  std::vector<std::uint32_t> visits;       ///< with finite signals
+  std::vector<std::uint32_t> non_finite;   ///< visits with NaN or infinite signals
+  PerSignal<std::vector<float>> mean, m2;  ///< of signals with a variance
+  PerSignal<std::vector<float>> sum;       ///< of the others
   // Of the run. The first visit is kept because it is what a merge must join on to.
   std::vector<std::uint32_t> run_visits, first_epoch, last_epoch;
   std::vector<float> first_loss, last_loss, loss_ema;
@@ -36,21 +36,17 @@ void for_each_column(Self& c, Function&& f) {
   using enum StateSet;
   const StateSet losses_in_time = kLossLast | kLossEma;
   const StateSet any_in_time = losses_in_time | kForgetting;
-  const StateSet any_signal = kLossMean | kLossVariance | kProbabilityMean | kProbabilityVariance |
-                              kCorrect | kMargin | kEntropy | kErrorNorm | kGradientBound |
-                              any_in_time;
-  f("visits", c.visits, Scope::kWindow, any_signal);
-  f("non_finite", c.non_finite, Scope::kWindow, any_signal);
-  f("loss_mean", c.loss_mean, Scope::kWindow, kLossMean | kLossVariance);
-  f("loss_m2", c.loss_m2, Scope::kWindow, kLossVariance);
-  f("probability_mean", c.probability_mean, Scope::kWindow,
-    kProbabilityMean | kProbabilityVariance);
-  f("probability_m2", c.probability_m2, Scope::kWindow, kProbabilityVariance);
-  f("correct_sum", c.correct_sum, Scope::kWindow, kCorrect);
-  f("margin_sum", c.margin_sum, Scope::kWindow, kMargin);
-  f("entropy_sum", c.entropy_sum, Scope::kWindow, kEntropy);
-  f("error_norm_sum", c.error_norm_sum, Scope::kWindow, kErrorNorm);
-  f("gradient_bound_sum", c.gradient_bound_sum, Scope::kWindow, kGradientBound);
+  f("visits", c.visits, Scope::kWindow, kAnySignal);
+  f("non_finite", c.non_finite, Scope::kWindow, kAnySignal);
+  for (const SignalRow& row : kSignals) {
+    const std::string name(row.name);
+    if (row.has_variance()) {
+      f(name + "_mean", c.mean[row.signal], Scope::kWindow, row.mean | row.variance);
+      f(name + "_m2", c.m2[row.signal], Scope::kWindow, row.variance);
+    } else {
+      f(name + "_sum", c.sum[row.signal], Scope::kWindow, row.mean);
+    }
+  }
   f("run_visits", c.run_visits, Scope::kRun, any_in_time);
   f("first_epoch", c.first_epoch, Scope::kRun, any_in_time);
   f("last_epoch", c.last_epoch, Scope::kRun, any_in_time);

@@ -22,12 +22,6 @@ constexpr float kNone = std::numeric_limits<float>::quiet_NaN();
 /// Examples whose statistics are looked at together: they stay in the nearest cache.
 constexpr std::size_t kAtOnce = 64;
 
-bool uses_signals(const AnyNotion& notion) {
-  return std::any_of(std::begin(kSignals), std::end(kSignals), [&](const SignalRow& signal) {
-    return overlap(notion.needs, signal.needed_for);
-  });
-}
-
 }  // namespace
 
 ImportanceTable::ImportanceTable(TableSpec spec) : spec_(std::move(spec)) {
@@ -54,7 +48,7 @@ ImportanceTable::ImportanceTable(TableSpec spec) : spec_(std::move(spec)) {
 void ImportanceTable::check_batch(std::span<const ExampleId> ids, const Signals& signals) const {
   for (const SignalRow& signal : kSignals) {
     const std::size_t length = (signals.*signal.values).size();
-    if (overlap(needs_, signal.needed_for) && length != ids.size()) {
+    if (overlap(needs_, signal.needed_for()) && length != ids.size()) {
       throw DataError(fmt::format("the signal '{}' has {} values for a batch of {} examples",
                                   signal.name, length, ids.size()));
     }
@@ -147,8 +141,8 @@ std::vector<float> ImportanceTable::known_importance(std::size_t position) const
   };
   if (!evaluate_any(notion.function) && notion.fallback) evaluate_any(notion.fallback);
 
-  const auto non_finite =
-      uses_signals(notion) ? std::span(columns_.non_finite) : std::span<const std::uint32_t>();
+  const auto non_finite = overlap(notion.needs, kAnySignal) ? std::span(columns_.non_finite)
+                                                            : std::span<const std::uint32_t>();
   const auto previous =
       previous_.empty() ? std::span<const float>() : std::span(previous_[position]);
   settle_importance(known, non_finite, previous);

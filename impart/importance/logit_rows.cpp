@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <cstring>
 #include <limits>
+#include <utility>
 
 #include "impart/core/vector_floats.h"
 
@@ -114,9 +115,7 @@ void sum_others(const float* logits, std::size_t classes, std::size_t target, fl
   if (std::isnan(sums.differences)) sums.e = sums.differences;
 }
 
-}  // namespace
-
-RowSignals signals_of_row(const float* logits, std::size_t classes, std::size_t target) {
+LogitRow look_at(const float* logits, std::size_t classes, std::size_t target) {
   const float own = logits[target];
   const std::size_t after = classes - target - 1;
   const float best_before = largest_of(logits, target);
@@ -129,17 +128,35 @@ RowSignals signals_of_row(const float* logits, std::size_t classes, std::size_t 
 
   const float own_e = std::exp(own - largest);
   const float total = others.e + own_e;
-  const float missing = others.e / total;
-  RowSignals row;
-  const float log_total = own == largest ? std::log1p(others.e) : std::log(total);
-  row.loss = log_total + (largest - own);
-  row.probability = own_e / total;
-  row.correct = own > best_before && own >= best_after ? 1.0f : 0.0f;
-  row.margin = own - best_other;
-  const float own_difference = own_e > 0 ? own_e * (own - largest) : 0.0f;
-  row.entropy = log_total - (others.differences + own_difference) / total;
-  row.error_norm = std::sqrt(missing * missing + others.squares / (total * total));
-  return row;
+  return {.own = own,
+          .best_other = best_other,
+          .largest = largest,
+          .is_correct = own > best_before && own >= best_after,
+          .own_e = own_e,
+          .others_e = others.e,
+          .total_e = total,
+          .log_total = own == largest ? std::log1p(others.e) : std::log(total),
+          .other_squares = others.squares,
+          .differences = others.differences + (own_e > 0 ? own_e * (own - largest) : 0.0f)};
+}
+
+}  // namespace
+
+PerSignal<double> signals_of_row(std::span<const float> logits, std::size_t target,
+                                 std::span<const float> features) {
+  LogitRow row = look_at(logits.data(), logits.size(), target);
+  for (const float h : features) row.feature_squares += double{h} * double{h};
+  PerSignal<double> values;
+  const auto set = [&]<std::size_t kAt>() {
+    constexpr SignalRow kRow = kSignals[kAt];
+    if (kRow.made_from == MadeFrom::kFeatures && features.empty()) return;
+    values[kRow.signal] = kRow.of_row(row);
+  };
+  [&]<std::size_t... kAt>(std::index_sequence<kAt...>) {
+    (set.template operator()<kAt>(), ...);
+  }
+  (std::make_index_sequence<kSignalCount>());
+  return values;
 }
 
 }  // namespace impart::importance

@@ -7,21 +7,13 @@
 
 #include "impart/core/error.h"
 #include "impart/importance/logit_rows.h"
-#include "impart/importance/visits.h"
 
 namespace impart::importance {
 namespace {
 
-/// The sums over an example's rows, and the number of rows that counted.
-struct ExampleSums {
-  double loss = 0, probability = 0, correct = 0, margin = 0, entropy = 0, error_norm = 0,
-         gradient_bound = 0;
-  std::size_t rows = 0;
-};
-
-bool needs(StateSet state, std::string_view name) {
-  return std::any_of(std::begin(kSignals), std::end(kSignals), [&](const SignalRow& signal) {
-    return signal.name == name && overlap(state, signal.needed_for);
+bool needs_features(StateSet state) {
+  return std::any_of(std::begin(kSignals), std::end(kSignals), [&](const SignalRow& row) {
+    return row.made_from == MadeFrom::kFeatures && overlap(state, row.needed_for());
   });
 }
 
@@ -39,7 +31,7 @@ std::size_t check(const ForwardRows& batch, StateSet state) {
     throw DataError(fmt::format("there are {} losses for {} examples", batch.losses.size(),
                                 rows / per_example));
   }
-  if (needs(state, "gradient_bound") &&
+  if (needs_features(state) &&
       (rows > 0 && (batch.features.empty() || batch.features.size() % rows != 0))) {
     throw DataError("the gradient bound needs features, the last layer's input, of every target");
   }
@@ -53,30 +45,28 @@ std::size_t check(const ForwardRows& batch, StateSet state) {
   return rows / per_example;
 }
 
-double feature_factor(const ForwardRows& batch, std::size_t row) {
+/// The features of a row.
+std::span<const float> features_of(const ForwardRows& batch, std::size_t row) {
   const std::size_t width = batch.features.size() / batch.targets.size();
-  double squares = 0;
-  for (const float h : batch.features.subspan(row * width, width)) squares += double{h} * double{h};
-  return std::sqrt(1 + squares);
+  return batch.features.subspan(row * width, width);
 }
+
+/// The sums over an example's rows, and the number of rows that counted.
+struct ExampleSums {
+  PerSignal<double> values = {};
+  std::size_t rows = 0;
+};
 
 ExampleSums sum_rows(const ForwardRows& batch, std::size_t first, std::size_t count,
                      bool with_features) {
   ExampleSums sums;
   for (std::size_t row = first; row < first + count; ++row) {
     if (batch.targets[row] == kIgnoredTarget) continue;
-    const RowSignals signals =
-        signals_of_row(batch.logits.data() + row * batch.classes, batch.classes,
-                       static_cast<std::size_t>(batch.targets[row]));
-    sums.loss += double{signals.loss};
-    sums.probability += double{signals.probability};
-    sums.correct += double{signals.correct};
-    sums.margin += double{signals.margin};
-    sums.entropy += double{signals.entropy};
-    sums.error_norm += double{signals.error_norm};
-    if (with_features) {
-      sums.gradient_bound += double{signals.error_norm} * feature_factor(batch, row);
-    }
+    const PerSignal<double> signals =
+        signals_of_row(batch.logits.subspan(row * batch.classes, batch.classes),
+                       static_cast<std::size_t>(batch.targets[row]),
+                       with_features ? features_of(batch, row) : std::span<const float>());
+    for (std::size_t s = 0; s < kSignalCount; ++s) sums.values.values[s] += signals.values[s];
     ++sums.rows;
   }
   return sums;
@@ -84,35 +74,31 @@ ExampleSums sum_rows(const ForwardRows& batch, std::size_t first, std::size_t co
 
 }  // namespace
 
-std::vector<std::string_view> signals_for(StateSet state) {
-  std::vector<std::string_view> names;
-  for (const SignalRow& signal : kSignals) {
-    if (overlap(state, signal.needed_for)) names.push_back(signal.name);
+std::vector<Signal> signals_for(StateSet needs) {
+  std::vector<Signal> signals;
+  for (const SignalRow& row : kSignals) {
+    if (overlap(needs, row.needed_for())) signals.push_back(row.signal);
   }
-  return names;
+  return signals;
 }
 
-std::vector<float> signals_of_logits(const ForwardRows& batch, StateSet state) {
-  const std::size_t examples = check(batch, state);
-  const auto names = signals_for(state);
-  const bool with_features = needs(state, "gradient_bound");
+std::vector<float> signals_of_logits(const ForwardRows& batch, StateSet needs) {
+  const std::size_t examples = check(batch, needs);
+  const std::vector<Signal> wanted = signals_for(needs);
+  const bool with_features = needs_features(needs);
   const bool is_block = batch.rows_per_example > 0;
   const std::size_t per_example = std::max<std::size_t>(1, batch.rows_per_example);
-  std::vector<float> values(names.size() * examples);
+  std::vector<float> values(wanted.size() * examples);
   for (std::size_t i = 0; i < examples; ++i) {
     const ExampleSums sums = sum_rows(batch, i * per_example, per_example, with_features);
     const double rows = static_cast<double>(std::max<std::size_t>(1, sums.rows));
-    const double loss = batch.losses.empty() ? sums.loss / rows : double{batch.losses[i]};
+    const double loss =
+        batch.losses.empty() ? sums.values[Signal::kLoss] / rows : double{batch.losses[i]};
     std::size_t position = i;
-    for (const std::string_view name : names) {
-      double value = 0;
-      if (name == "loss") value = loss;
-      if (name == "probability") value = is_block ? std::exp(-loss) : sums.probability;
-      if (name == "correct") value = sums.correct / rows;
-      if (name == "margin") value = sums.margin / rows;
-      if (name == "entropy") value = sums.entropy / rows;
-      if (name == "error_norm") value = sums.error_norm / rows;
-      if (name == "gradient_bound") value = sums.gradient_bound / rows;
+    for (const Signal signal : wanted) {
+      double value = sums.values[signal] / rows;
+      if (signal == Signal::kLoss) value = loss;
+      if (signal == Signal::kProbability && is_block) value = std::exp(-loss);
       values[position] = static_cast<float>(value);
       position += examples;
     }

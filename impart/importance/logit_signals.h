@@ -3,10 +3,9 @@
 #include <cstddef>
 #include <cstdint>
 #include <span>
-#include <string_view>
 #include <vector>
 
-#include "impart/importance/notions.h"
+#include "impart/importance/signals.h"
 
 namespace impart::importance {
 
@@ -25,8 +24,8 @@ struct ForwardRows {
   std::span<const float> features = {};  ///< [rows, width]: the last layer's input
 };
 
-/// The rows of kSignals that a table with these needs takes, in that order.
-std::vector<std::string_view> signals_for(StateSet needs);
+/// The signals that a table with these needs takes, in the order of kSignals.
+std::vector<Signal> signals_for(StateSet needs);
 
 /// The signals of a batch, [signals_for(needs), examples], as signals.h defines them: means over
 /// the rows of an example that count; of blocks, the probability is exp(-loss). Logits are read

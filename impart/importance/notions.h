@@ -1,66 +1,14 @@
 #pragma once
 
-#include <cstdint>
 #include <functional>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "impart/core/named_table.h"
+#include "impart/importance/signals.h"
 
 namespace impart::importance {
-
-/// Which parts of its state the importance table keeps. A set: combine with |.
-enum class StateSet : std::uint32_t {
-  kNothing = 0,
-  kLossMean = 1 << 0,
-  kLossVariance = 1 << 1,
-  kProbabilityMean = 1 << 2,
-  kProbabilityVariance = 1 << 3,
-  kCorrect = 1 << 4,
-  kMargin = 1 << 5,
-  kEntropy = 1 << 6,
-  kErrorNorm = 1 << 7,
-  kGradientBound = 1 << 8,
-  kLossLast = 1 << 9,
-  kLossEma = 1 << 10,
-  kForgetting = 1 << 11,
-  kNoise = 1 << 12,  ///< random numbers from the run's seed
-  kTruth = 1 << 13,  ///< the data set's own difficulty
-};
-constexpr StateSet operator|(StateSet a, StateSet b) {
-  return static_cast<StateSet>(static_cast<std::uint32_t>(a) | static_cast<std::uint32_t>(b));
-}
-/// Whether the two sets share anything.
-constexpr bool overlap(StateSet a, StateSet b) {
-  return (static_cast<std::uint32_t>(a) & static_cast<std::uint32_t>(b)) != 0;
-}
-
-/// What is known of one example. Fields whose state the table does not keep are 0.
-struct ExampleStatistics {
-  // Over the visits of the window, not counting those with NaN or infinite signals:
-  std::uint32_t visits = 0;
-  std::uint32_t non_finite = 0;  ///< those visits
-  double loss_mean = 0;
-  double loss_m2 = 0;  ///< sum of squared differences from the mean
-  double probability_mean = 0;
-  double probability_m2 = 0;
-  double correct_mean = 0;
-  double margin_mean = 0;
-  double entropy_mean = 0;
-  double error_norm_mean = 0;
-  double gradient_bound_mean = 0;
-  // Over the visits of the run:
-  std::uint32_t run_visits = 0;
-  std::uint32_t run_losses = 0;  ///< of them with finite signals: those in the next two
-  double loss_last = 0;
-  double loss_ema = 0;
-  std::uint32_t forgotten = 0;  ///< visits that were wrong right after a correct one
-  bool ever_correct = false;
-  // Not from visits:
-  double noise = 0;  ///< uniform in [0, 1)
-  double truth = 0;
-};
 
 /// The history of an example's signals as one number, larger for harder. NaN: too few visits to
 /// say.

@@ -102,7 +102,7 @@ SplitBatch split_batch(std::span<const ExampleId> ids, const Signals& signals, S
   std::vector<bool> bad;
   for (const SignalRow& signal : kSignals) {
     const auto values = signals.*signal.values;
-    if (!overlap(needs, signal.needed_for) || all_finite(values)) continue;
+    if (!overlap(needs, signal.needed_for()) || all_finite(values)) continue;
     bad.resize(ids.size());
     for (std::size_t j = 0; j < ids.size(); ++j) bad[j] = bad[j] || !std::isfinite(values[j]);
   }
@@ -115,13 +115,14 @@ SplitBatch split_batch(std::span<const ExampleId> ids, const Signals& signals, S
     (bad[j] ? split.non_finite_ids : split.finite_ids_copy).push_back(ids[j]);
   }
   split.finite_ids = split.finite_ids_copy;
-  for (std::size_t s = 0; s < std::size(kSignals); ++s) {
-    const auto values = signals.*kSignals[s].values;
-    if (!overlap(needs, kSignals[s].needed_for)) continue;
+  for (const SignalRow& row : kSignals) {
+    if (!overlap(needs, row.needed_for())) continue;
+    const auto values = signals.*row.values;
+    std::vector<float>& copy = split.finite_copy[row.signal];
     for (std::size_t j = 0; j < ids.size(); ++j) {
-      if (!bad[j]) split.finite_copy[s].push_back(values[j]);
+      if (!bad[j]) copy.push_back(values[j]);
     }
-    split.finite.*kSignals[s].values = split.finite_copy[s];
+    split.finite.*row.values = copy;
   }
   return split;
 }
@@ -137,13 +138,11 @@ void add_window_visits(Columns& c, std::span<const ExampleId> ids, const Signals
     weights[j] = 1.0f / static_cast<float>(earlier + 1);
     shares[j] = static_cast<float>(earlier) * weights[j];
   }
-  add_to_moments(c.loss_mean, c.loss_m2, ids, signals.loss, weights, shares);
-  add_to_moments(c.probability_mean, c.probability_m2, ids, signals.probability, weights, shares);
-  add_to_sum(c.correct_sum, ids, signals.correct);
-  add_to_sum(c.margin_sum, ids, signals.margin);
-  add_to_sum(c.entropy_sum, ids, signals.entropy);
-  add_to_sum(c.error_norm_sum, ids, signals.error_norm);
-  add_to_sum(c.gradient_bound_sum, ids, signals.gradient_bound);
+  for (const SignalRow& row : kSignals) {
+    const auto values = signals.*row.values;
+    add_to_moments(c.mean[row.signal], c.m2[row.signal], ids, values, weights, shares);
+    add_to_sum(c.sum[row.signal], ids, values);
+  }
 }
 
 void add_run_visits(Columns& c, std::uint32_t epoch, std::span<const ExampleId> ids,

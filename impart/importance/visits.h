@@ -2,7 +2,6 @@
 
 #include <cstdint>
 #include <span>
-#include <string_view>
 #include <vector>
 
 #include "impart/core/ids.h"
@@ -10,25 +9,6 @@
 #include "impart/importance/signals.h"
 
 namespace impart::importance {
-
-/// One signal: its name, where it stands in Signals, and which state is made from it.
-struct SignalRow {
-  std::string_view name;
-  std::span<const float> Signals::*values;
-  StateSet needed_for;
-};
-
-inline constexpr SignalRow kSignals[] = {
-    {"loss", &Signals::loss,
-     StateSet::kLossMean | StateSet::kLossVariance | StateSet::kLossLast | StateSet::kLossEma},
-    {"probability", &Signals::probability,
-     StateSet::kProbabilityMean | StateSet::kProbabilityVariance},
-    {"correct", &Signals::correct, StateSet::kCorrect | StateSet::kForgetting},
-    {"margin", &Signals::margin, StateSet::kMargin},
-    {"entropy", &Signals::entropy, StateSet::kEntropy},
-    {"error_norm", &Signals::error_norm, StateSet::kErrorNorm},
-    {"gradient_bound", &Signals::gradient_bound, StateSet::kGradientBound},
-};
 
 /// A batch cut into visits whose signals are all finite and visits with NaN or infinities. A batch
 /// without the latter, the usual case, is not copied.
@@ -38,7 +18,7 @@ struct SplitBatch {
   std::vector<ExampleId> non_finite_ids;
 
   std::vector<ExampleId> finite_ids_copy;
-  std::vector<float> finite_copy[std::size(kSignals)];
+  PerSignal<std::vector<float>> finite_copy;
 };
 SplitBatch split_batch(std::span<const ExampleId> ids, const Signals& signals, StateSet needs);
 

@@ -1,5 +1,7 @@
 #include "impart/models/device_losses.h"
 
+#include <vector>
+
 #include <torch/torch.h>
 
 #include "impart/cuda/tokens.h"
@@ -17,7 +19,16 @@ cuda::TokenRows rows_of(const torch::Tensor& logits, const torch::Tensor& target
           .labels = targets.data_ptr<std::int64_t>()};
 }
 
-/// Losses, and the other measures as rows of one tensor, empty if they are not wanted.
+/// The signals that logits alone tell.
+std::vector<importance::Signal> signals_of_tokens() {
+  std::vector<importance::Signal> signals;
+  for (const importance::SignalRow& row : importance::kSignals) {
+    if (row.made_from == importance::MadeFrom::kLogits) signals.push_back(row.signal);
+  }
+  return signals;
+}
+
+/// Losses, and signals_of_tokens() as rows of one tensor, empty if they are not wanted.
 class TokenLosses : public torch::autograd::Function<TokenLosses> {
  public:
   static torch::autograd::variable_list forward(torch::autograd::AutogradContext* context,
@@ -27,15 +38,15 @@ class TokenLosses : public torch::autograd::Function<TokenLosses> {
     const auto options = logits.options().dtype(torch::kFloat);
     const std::int64_t rows = logits.size(0);
     torch::Tensor losses = torch::empty({rows}, options), log_sums = torch::empty({rows}, options);
-    torch::Tensor others = torch::empty({all ? 4 : 0, rows}, options);
+    const auto wanted = all ? signals_of_tokens() : std::vector<importance::Signal>();
+    const auto count = static_cast<std::int64_t>(wanted.size());
+    torch::Tensor others = torch::empty({count, rows}, options);
     cuda::MeasureTokens call{.tokens = rows_of(logits, targets),
                              .loss = losses.data_ptr<float>(),
                              .log_sum = log_sums.data_ptr<float>()};
-    if (all) {
-      call.correct = others.data_ptr<float>();
-      call.margin = call.correct + rows;
-      call.entropy = call.margin + rows;
-      call.error_norm = call.entropy + rows;
+    if (all) call.signals = {.out = others.data_ptr<float>(), .stride = rows};
+    for (std::int64_t i = 0; i < count; ++i) {
+      call.signals.places.set(wanted[static_cast<std::size_t>(i)], i);
     }
     cuda::measure_tokens(call, tensors::current_stream());
     context->save_for_backward({logits, targets, log_sums});
@@ -69,9 +80,13 @@ bool has_device_losses(const torch::Tensor& logits) {
 TokenMeasures device_token_losses(const torch::Tensor& logits, const torch::Tensor& targets,
                                   bool all) {
   const auto results = TokenLosses::apply(logits, targets.contiguous(), all);
-  if (!all) return {results[0], {}, {}, {}, {}};
-  const torch::Tensor& others = results[1];
-  return {results[0], others[0], others[1], others[2], others[3]};
+  TokenMeasures measures{.losses = results[0]};
+  if (!all) return measures;
+  std::int64_t row = 0;
+  for (const importance::Signal signal : signals_of_tokens()) {
+    measures.signals[signal] = results[1][row++];
+  }
+  return measures;
 }
 
 }  // namespace impart::models

@@ -37,7 +37,7 @@ EpochRange window_before(const ScheduleSpec& spec, std::uint32_t epoch) {
     throw ConfigError(fmt::format(
         "ignoring the first {} epochs leaves none to learn the importance from before the "
         "repartitioning at epoch {}; ignore fewer, or warm up longer",
-        spec.ignore, epoch));
+        spec.ignore, epoch + 1));
   }
   return {std::min(start, epoch), epoch};
 }
@@ -66,17 +66,17 @@ std::vector<ScheduleEvent> make_schedule(const ScheduleSpec& spec) {
 std::string describe(const ScheduleEvent& event) {
   switch (event.kind) {
     case Kind::kRandom:
-      return fmt::format("epoch {:<4} new random partition", event.epoch);
+      return fmt::format("epoch {:<4} new random partition", event.epoch + 1);
     case Kind::kExchange:
-      return fmt::format("epoch {:<4} exchange", event.epoch);
+      return fmt::format("epoch {:<4} exchange", event.epoch + 1);
     case Kind::kHeuristic:
       break;
   }
   if (event.window.first == event.window.last) {
-    return fmt::format("epoch {:<4} repartition by the heuristic", event.epoch);
+    return fmt::format("epoch {:<4} repartition by the heuristic", event.epoch + 1);
   }
   return fmt::format("epoch {:<4} repartition by the heuristic, importance from epochs {}..{}",
-                     event.epoch, event.window.first, event.window.last - 1);
+                     event.epoch + 1, event.window.first + 1, event.window.last);
 }
 
 }  // namespace impart::placement

@@ -53,7 +53,8 @@ std::optional<ScheduleEvent> event_at(const ScheduleSpec& spec, std::uint32_t ep
 /// partition. ConfigError if the numbers contradict each other.
 std::vector<ScheduleEvent> make_schedule(const ScheduleSpec& spec);
 
-/// "epoch 20  repartition by the heuristic, importance from epochs 5..19"
+/// For people, who count epochs from 1:
+/// "epoch 21  repartition by the heuristic, importance from epochs 6..20"
 std::string describe(const ScheduleEvent& event);
 
 }  // namespace impart::placement

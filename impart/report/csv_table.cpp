@@ -65,7 +65,7 @@ constexpr const char* kCosts[] = {"best_epoch",       "epochs",
                                   "bytes_disk",       "bytes_network",
                                   "messages",         "peak_stored_examples"};
 
-std::string settings_text(const results::Settings& settings) {
+std::string settings_text(const results::SettingTexts& settings) {
   std::string text;
   for (const auto& [key, value] : settings) text += (text.empty() ? "" : " ") + key + "=" + value;
   return text;

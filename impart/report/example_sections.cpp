@@ -118,7 +118,7 @@ std::string worker_lines(const char* block, std::size_t workers) {
 
 std::optional<Figure> worker_histograms(const Analysis& analysis, const Example& example) {
   const auto saved = saved_partitions(example.run->folder);
-  const results::Settings config = results::flatten_config(example.run->config);
+  const results::SettingTexts config = results::flatten_config(example.run->config);
   const std::string notion(results::setting(config, "importance.notion"));
   const bool by_importance = results::setting(config, "partition.heuristic") != "random" ||
                              results::setting(config, "exchange.strategy") != config::kNoExchange;
@@ -147,8 +147,8 @@ std::optional<Figure> worker_histograms(const Analysis& analysis, const Example&
                     "{}{}: share of each worker's examples in each tenth of the ranking by {} at "
                     "the end of the run (1: easiest, 10: hardest); left the random partition of "
                     "epoch {}, right that of epoch {}.{}",
-                    caption_start(analysis, *example.group), example.name(), notion, before->first,
-                    after->first,
+                    caption_start(analysis, *example.group), example.name(), notion,
+                    before->first + 1, after->first + 1,
                     workers > kMostWorkers
                         ? fmt::format(" The first {} of {} workers.", kMostWorkers, workers)
                         : ""),

@@ -59,7 +59,7 @@ std::vector<Cell> row_of(const ArmAnalysis& arm, bool compared) {
   std::vector<Cell> row = {text_cell(arm.arm->name), count_cell(static_cast<double>(arm.metric.n)),
                            spread_cell(arm.metric)};
   if (compared) add_comparison(arm, row);
-  const double best_epoch = mean_number(*arm.arm, "best_epoch");
+  const double best_epoch = mean_number(*arm.arm, "best_epoch") + 1;  // files count from 0
   row.push_back(number_cell(arm.metric.median));
   row.push_back(
       {.text = fmt::format("{} … {}", number_text(arm.metric.min), number_text(arm.metric.max)),
@@ -92,7 +92,7 @@ Table results_table(const Analysis& analysis, const GroupAnalysis& group) {
   table.columns.push_back({"range", true, "smallest … largest"});
   table.columns.push_back(
       {companion.empty() ? "–" : companion, true, "mean ± standard deviation (n − 1)"});
-  table.columns.push_back({"best epoch", true, "mean, counted from 0"});
+  table.columns.push_back({"best epoch", true, "mean, counted from 1"});
   for (const ArmAnalysis* arm : group.leaders(group.arms.size())) {
     table.rows.push_back(row_of(*arm, group.comparison.has_value()));
   }

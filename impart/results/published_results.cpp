@@ -125,11 +125,11 @@ RunResult read_row(const PublishedFile& file, const Row& row) {
   return run;
 }
 
-Settings settings_of(const PublishedFile& file, const Row& row) {
+SettingTexts settings_of(const PublishedFile& file, const Row& row) {
   const std::string heuristic = our_word(file.text(row, "heuristic"));
-  Settings settings = {{"data.name", file.text(row, "dataset")},
-                       {"model.name", file.text(row, "model")},
-                       {"partition.heuristic", heuristic}};
+  SettingTexts settings = {{"data.name", file.text(row, "dataset")},
+                           {"model.name", file.text(row, "model")},
+                           {"partition.heuristic", heuristic}};
   if (heuristic == "random") {
     settings.emplace_back("partition.interval", "1");
     return settings;
@@ -148,7 +148,7 @@ void read_file(const std::string& path, const std::string& metric, std::vector<A
     for (const auto& [line, row] : file.rows()) {
       const std::string where = fmt::format("{}:{}", path, line);
       try {
-        const Settings settings = settings_of(file, row);
+        const SettingTexts settings = settings_of(file, row);
         RunResult run = read_row(file, row);
         run.folder = where;
         if (!run.number(metric)) throw DataError(fmt::format("has no '{}'", metric));
@@ -187,7 +187,7 @@ void shorten_names(ResultGroup& group) {
   notions.erase("");
   if (notions.size() > 1) return;
   for (ArmResults& arm : group.arms) {
-    Settings shown = arm.settings;
+    SettingTexts shown = arm.settings;
     std::erase_if(shown, [](const auto& one) { return one.first == "importance.notion"; });
     arm.name = short_name(shown);
   }

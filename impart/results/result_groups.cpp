@@ -19,7 +19,7 @@ bool names_a_group(std::string_view key) {
   return key.starts_with("data.") || key.starts_with("model.");
 }
 
-std::string group_name(const Settings& settings) {
+std::string group_name(const SettingTexts& settings) {
   std::string name;
   for (const auto& [key, value] : settings) {
     if (!names_a_group(key) || value.empty()) continue;
@@ -77,13 +77,13 @@ void choose_baselines(std::vector<ResultGroup>& groups,
   }
 }
 
-bool is_vanilla(const Settings& settings) {
+bool is_vanilla(const SettingTexts& settings) {
   const std::string_view exchange = setting(settings, "exchange.strategy");
   return setting(settings, "partition.heuristic") == "random" &&
          setting(settings, "partition.interval") == "1" && (exchange.empty() || exchange == "none");
 }
 
-std::string short_name(const Settings& settings) {
+std::string short_name(const SettingTexts& settings) {
   if (is_vanilla(settings)) return "vanilla";
   std::string name;
   for (const auto& [key, value] : settings) {

@@ -23,10 +23,10 @@ void choose_baselines(std::vector<ResultGroup>& groups,
 
 /// A short name for an arm from settings: "stripes W20 I30", "random is-pair Q0.3". Keys of data
 /// and model are left out: groups are named by them. Vanilla training is "vanilla".
-std::string short_name(const Settings& settings);
+std::string short_name(const SettingTexts& settings);
 
 /// Whether these settings are vanilla training: random, interval 1, no exchange.
-bool is_vanilla(const Settings& settings);
+bool is_vanilla(const SettingTexts& settings);
 
 /// Gives arms of equal names a number: "stripes (2)".
 void make_names_unique(std::vector<ArmResults>& arms);

@@ -155,18 +155,18 @@ std::set<std::string> keys_without_effect() {
 }
 
 /// For every run its settings for the keys that differ between runs.
-std::vector<Settings> differing_settings(const std::vector<Settings>& configs) {
+std::vector<SettingTexts> differing_settings(const std::vector<SettingTexts>& configs) {
   const std::set<std::string> ignored = keys_without_effect();
   std::vector<std::string> keys;
   std::map<std::string, std::set<std::string>> values;
-  for (const Settings& config : configs) {
+  for (const SettingTexts& config : configs) {
     for (const auto& [key, value] : config) {
       if (ignored.contains(key)) continue;
       if (values[key].empty()) keys.push_back(key);
       values[key].insert(value);
     }
   }
-  for (const Settings& config : configs) {
+  for (const SettingTexts& config : configs) {
     if (config.empty()) continue;  // a run that was skipped
     for (const std::string& key : keys) {
       if (std::none_of(config.begin(), config.end(), [&](auto& one) { return one.first == key; })) {
@@ -174,7 +174,7 @@ std::vector<Settings> differing_settings(const std::vector<Settings>& configs) {
       }
     }
   }
-  std::vector<Settings> differing(configs.size());
+  std::vector<SettingTexts> differing(configs.size());
   for (std::size_t i = 0; i < configs.size(); ++i) {
     for (const std::string& key : keys) {
       if (values[key].size() < 2) continue;
@@ -220,7 +220,7 @@ Results read_loose_runs(std::span<const std::string> folders, const ResultsSpec&
   results.target = spec.target;
   read_candidates(candidates, results.metric);
 
-  std::vector<Settings> configs(candidates.size());
+  std::vector<SettingTexts> configs(candidates.size());
   for_each_in_parallel(candidates.size(), [&](std::size_t i) {
     Candidate& candidate = candidates[i];
     try {
@@ -230,7 +230,7 @@ Results read_loose_runs(std::span<const std::string> folders, const ResultsSpec&
       candidate.run.reset();
     }
   });
-  const std::vector<Settings> differing = differing_settings(configs);
+  const std::vector<SettingTexts> differing = differing_settings(configs);
   std::vector<ArmResults> arms;
   std::vector<std::set<std::string>> given;
   std::vector<bool> vanilla;
@@ -269,7 +269,7 @@ Results read_loose_runs(std::span<const std::string> folders, const ResultsSpec&
 
 }  // namespace
 
-std::string_view setting(const Settings& settings, std::string_view key) {
+std::string_view setting(const SettingTexts& settings, std::string_view key) {
   for (const auto& [name, value] : settings) {
     if (name == key) return value;
   }

@@ -20,10 +20,10 @@ namespace impart::results {
 // The results of many runs in one shape, wherever they come from: what a report is made of.
 
 /// Keys of the configuration ("partition.warmup") and what they are set to, as text.
-using Settings = std::vector<study::SettingText>;
+using SettingTexts = std::vector<study::SettingText>;
 
 /// The value of a key; "" if it is not there.
-std::string_view setting(const Settings& settings, std::string_view key);
+std::string_view setting(const SettingTexts& settings, std::string_view key);
 
 /// One epoch of a run. NaN: not measured in that epoch, or not recorded at all.
 struct EpochResult {
@@ -54,7 +54,7 @@ struct RunResult {
 /// The runs of one setting, over seeds.
 struct ArmResults {
   std::string name;
-  Settings settings = {};  ///< the keys that differ between arms
+  SettingTexts settings = {};  ///< the keys that differ between arms
   std::vector<RunResult> runs = {};
 };
 

@@ -12,6 +12,7 @@
 #include "impart/core/file.h"
 #include "impart/run/metrics_log.h"
 #include "impart/run/run_files.h"
+#include "impart/run/summary.h"
 
 namespace impart::results {
 namespace {
@@ -50,13 +51,6 @@ void require_done(const std::string& folder) {
   }
 }
 
-Json read_summary(const std::string& folder) {
-  const InputFile file(folder + "/summary.json");
-  Json json = Json::parse(file.text(), nullptr, /*exceptions=*/false);
-  if (!json.is_object()) throw DataError("summary.json is not a JSON object");
-  return json;
-}
-
 double number_in(const Json& record, const char* name) {
   const auto found = record.find(name);
   if (found == record.end() || !found->is_number()) return std::nan("");
@@ -89,7 +83,7 @@ std::vector<EpochResult> read_epochs(const std::string& folder) {
   return epochs;
 }
 
-void flatten(const YAML::Node& node, const std::string& path, Settings& settings) {
+void flatten(const YAML::Node& node, const std::string& path, SettingTexts& settings) {
   if (node.IsMap()) {
     for (const auto& entry : node) {
       const auto key = entry.first.as<std::string>();
@@ -117,13 +111,11 @@ bool looks_like_run(const std::string& folder) {
 
 RunResult read_run(const std::string& folder, const std::string& wanted_hash) {
   require_done(folder);
-  RunResult run{.folder = folder};
-  const Json summary = read_summary(folder);
-  for (const auto& [name, value] : summary.items()) {
-    if (value.is_number()) run.summary[name] = value.get<double>();
-    if (name == "config_hash" && value.is_string()) run.config_hash = value.get<std::string>();
-    if (name == "seed" && value.is_number_unsigned()) run.seed = value.get<std::uint64_t>();
-  }
+  run::SummaryFile summary = run::read_summary(folder);
+  RunResult run{.folder = folder,
+                .seed = summary.seed,
+                .config_hash = summary.config_hash,
+                .summary = std::move(summary.numbers)};
   if (!wanted_hash.empty() && run.config_hash != wanted_hash) {
     throw DataError(fmt::format("its configuration is {}, but the study's is {}",
                                 run.config_hash.empty() ? "unknown" : run.config_hash,
@@ -136,8 +128,8 @@ RunResult read_run(const std::string& folder, const std::string& wanted_hash) {
   return run;
 }
 
-Settings flatten_config(const std::string& text) {
-  Settings settings;
+SettingTexts flatten_config(const std::string& text) {
+  SettingTexts settings;
   try {
     flatten(YAML::Load(text), "", settings);
   } catch (const YAML::Exception& error) {

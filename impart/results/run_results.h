@@ -18,6 +18,6 @@ bool looks_like_run(const std::string& folder);
 RunResult read_run(const std::string& folder, const std::string& wanted_hash = "");
 
 /// The text of a config.yaml as keys and values, in its order. DataError if it is not YAML.
-Settings flatten_config(const std::string& text);
+SettingTexts flatten_config(const std::string& text);
 
 }  // namespace impart::results

@@ -19,6 +19,7 @@ template <class Struct, class Value>
 struct Member {
   const char* name;
   Value Struct::*value;
+  const char* formerly = nullptr;  ///< its name in older files
 };
 
 constexpr Member<store::StorageCost, std::uint64_t> kStorage[] = {
@@ -29,8 +30,8 @@ constexpr Member<store::StorageCost, std::uint64_t> kStorage[] = {
     {"bytes_received", &store::StorageCost::bytes_received},
     {"flows_sent", &store::StorageCost::flows_sent},
     {"flows_received", &store::StorageCost::flows_received},
-    {"messages_sent", &store::StorageCost::messages_sent},
-    {"messages_received", &store::StorageCost::messages_received},
+    {"sends", &store::StorageCost::sends, "messages_sent"},
+    {"receives", &store::StorageCost::receives, "messages_received"},
     {"examples_sent", &store::StorageCost::examples_sent},
     {"examples_received", &store::StorageCost::examples_received},
     {"peak_stored", &store::StorageCost::peak_stored},
@@ -41,7 +42,7 @@ static_assert(sizeof(store::StorageCost) == std::size(kStorage) * sizeof(std::ui
 
 constexpr Member<ProcessCost, std::uint64_t> kProcess[] = {
     {"bytes_sent", &ProcessCost::bytes_sent},
-    {"messages_sent", &ProcessCost::messages_sent},
+    {"sends", &ProcessCost::sends, "messages_sent"},
 };
 
 constexpr Member<store::PhaseSeconds, double> kSeconds[] = {
@@ -90,7 +91,10 @@ void put_members(Json& json, const Struct& from, const Member<Struct, Value> (&m
 
 template <class Struct, class Value, std::size_t N>
 void take_members(const Json& json, Struct& into, const Member<Struct, Value> (&members)[N]) {
-  for (const auto& row : members) take(json, row.name, into.*row.value);
+  for (const auto& row : members) {
+    const bool is_old = row.formerly != nullptr && json.is_object() && json.contains(row.formerly);
+    take(json, is_old ? row.formerly : row.name, into.*row.value);
+  }
 }
 
 /// Calls `read` for each object of a list whose members `number` must count from 0.

@@ -13,7 +13,7 @@ namespace impart::run {
 /// What one process sent for gradients, signals and examples together, and where its time went.
 struct ProcessCost {
   std::uint64_t bytes_sent = 0;
-  std::uint64_t messages_sent = 0;
+  std::uint64_t sends = 0;  ///< comm::Traffic::messages
   store::PhaseSeconds seconds = {};
 };
 

@@ -15,17 +15,12 @@
 
 #include "impart/core/error.h"
 #include "impart/core/file.h"
+#include "impart/run/json_file.h"
 
 namespace impart::run {
 namespace {
 
 using Json = nlohmann::ordered_json;
-
-void write_json(const std::string& path, const Json& json) {
-  OutputFile file(path);
-  file.write(json.dump(2, ' ', false, Json::error_handler_t::replace) + '\n');
-  file.commit();
-}
 
 struct Marker {
   RunStatus status;
@@ -63,35 +58,6 @@ std::string version_of(int major, int minor, int patch) {
 }
 
 }  // namespace
-
-void write_summary(const std::string& folder, const RunSummary& summary,
-                   const nlohmann::ordered_json& more) {
-  Json json = Json::object();
-  for_each_result(summary, [&](const char* name, const std::optional<double>& value) {
-    if (value) json[name] = *value;
-  });
-  json["best_epoch"] = summary.best_epoch;
-  json["epochs"] = summary.epochs;
-  json["examples"] = summary.examples;
-  json["workers"] = summary.workers;
-  json["processes"] = summary.processes;
-  json["seed"] = summary.seed;
-  json["seconds_total"] = summary.seconds_total;
-  json["seconds_train"] = summary.seconds_train;
-  json["seconds_tracking"] = summary.seconds_tracking;
-  json["seconds_partition"] = summary.seconds_partition;
-  json["seconds_exchange"] = summary.seconds_exchange;
-  json["seconds_importance_pass"] = summary.seconds_importance_pass;
-  json["seconds_eval"] = summary.seconds_eval;
-  json["examples_moved"] = summary.examples_moved;
-  json["bytes_disk"] = summary.bytes_disk;
-  json["bytes_network"] = summary.bytes_network;
-  json["messages"] = summary.messages;
-  json["peak_stored_examples"] = summary.peak_stored_examples;
-  json["weights_sha256"] = summary.weights_sha256;
-  for (const auto& [name, value] : more.items()) json[name] = value;
-  write_json(folder + "/summary.json", json);
-}
 
 void clear_status(const std::string& folder) {
   for (const Marker& marker : kMarkers) {

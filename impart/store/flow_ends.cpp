@@ -29,7 +29,7 @@ void FlowSender::fill(std::span<std::byte> piece) {
   left_ -= piece.size();
   StorageCost& cost = setup_.parts.cost(flow.from);
   cost.bytes_sent += piece.size();
-  ++cost.messages_sent;
+  ++cost.sends;
   if (left_ > 0) return;
   cost.examples_sent += flow.moves.size();
   ++cost.flows_sent;
@@ -47,7 +47,7 @@ void FlowSender::acknowledge(std::uint64_t stored) {
   }
   StorageCost& cost = setup_.parts.cost(flow.from);
   cost.bytes_received += kAcknowledgementBytes;
-  ++cost.messages_received;
+  ++cost.receives;
   for (; forgotten_ < stored; ++forgotten_) {
     setup_.parts.forget(flow.moves[forgotten_].example, flow.from);
   }
@@ -78,7 +78,7 @@ void FlowReceiver::take(std::span<const std::byte> piece) {
   StorageCost& cost = setup_.parts.cost(flow.to);
   cost.bytes_received += piece.size();
   unsynced_ += piece.size();
-  ++cost.messages_received;
+  ++cost.receives;
   reader_->take(piece, [&](ExampleId id, std::span<const std::byte> payload, std::uint64_t hash) {
     setup_.parts.put(id, flow.to, payload, hash);
     const std::uint64_t complete = reader_->complete();
@@ -107,7 +107,7 @@ std::vector<std::uint64_t> FlowReceiver::acknowledge() {
     acknowledgements.push_back(batch.stored);
     StorageCost& cost = setup_.parts.cost(batch.worker);
     cost.bytes_sent += kAcknowledgementBytes;
-    ++cost.messages_sent;
+    ++cost.sends;
   }
   stored_.clear();
   unsynced_ = 0;

@@ -12,7 +12,7 @@ struct StorageCost {
   std::uint64_t bytes_written = 0;                   ///< written to the worker's local directory
   std::uint64_t bytes_sent = 0, bytes_received = 0;  ///< between workers, for examples
   std::uint64_t flows_sent = 0, flows_received = 0;  ///< distinct partners sent to, received from
-  std::uint64_t messages_sent = 0, messages_received = 0;  ///< pieces and acknowledgements
+  std::uint64_t sends = 0, receives = 0;  ///< of pieces of flows, and of acknowledgements
   std::uint64_t examples_sent = 0, examples_received = 0;
   std::uint64_t peak_stored = 0;  ///< most examples held at one moment; 0 in a replicated store
   std::uint64_t cache_hits = 0, cache_misses = 0;

@@ -25,12 +25,12 @@ std::vector<StorageCost> predict_move_costs(const placement::MovePlan& plan,
     const std::uint64_t answers = divide_up(examples, spec.flow.batch_examples);
     from.bytes_sent += bytes;
     to.bytes_received += bytes;
-    from.messages_sent += pieces;
-    to.messages_received += pieces;
+    from.sends += pieces;
+    to.receives += pieces;
     to.bytes_sent += answers * kAcknowledgementBytes;
     from.bytes_received += answers * kAcknowledgementBytes;
-    to.messages_sent += answers;
-    from.messages_received += answers;
+    to.sends += answers;
+    from.receives += answers;
     ++from.flows_sent;
     ++to.flows_received;
     from.examples_sent += examples;

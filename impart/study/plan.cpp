@@ -50,7 +50,7 @@ std::vector<CandidateScore> add_rung(const StudyPlan& plan, const SearchRung& ru
     for (std::size_t i = 0; i < rung.arms.size(); ++i) {
       const PlannedArm& arm = arm_of(plan, rung.arms[i]);
       record.runs.push_back(make_run(plan, arm, seed, RunPurpose::kSearch, rung.epochs));
-      const RunResult result = result_of(record.runs.back());
+      const Finding result = result_of(record.runs.back());
       settled = settled && result.is_settled;
       if (!result.value) continue;
       sums[i] += *result.value;

@@ -28,11 +28,11 @@ config::RunConfig config_of(const StudyPlan& plan, const StudyRun& run);
 
 /// What is known of a run: whether it is settled (done, or failed for good), and its metric if it
 /// is done.
-struct RunResult {
+struct Finding {
   bool is_settled = false;
   std::optional<double> value;
 };
-using ResultOf = std::function<RunResult(const StudyRun&)>;
+using ResultOf = std::function<Finding(const StudyRun&)>;
 
 /// The record with all runs that follow from the results so far: for a grid all of them, seeds
 /// outermost, so that all arms can be compared early; for a search those of the rungs that can be

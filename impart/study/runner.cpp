@@ -122,14 +122,14 @@ void StudyRunner::learn_runs() {
   const auto inspect = [this](const StudyRun& run) {
     return inspect_run(plan_.directory, run, plan_.record.metric);
   };
-  record_ = unfold(plan_, [&](const StudyRun& run) -> RunResult {
+  record_ = unfold(plan_, [&](const StudyRun& run) -> Finding {
     const RunReport report = inspect(run);
     const auto known = std::find(record_.runs.begin(), record_.runs.end(), run);
     const auto index = static_cast<std::size_t>(known - record_.runs.begin());
     const bool tried = index < tried_.size() && tried_[index];
-    const bool failed = report.state == RunState::kFailed && (tried || !spec_.retry);
+    const bool failed = report.state == Standing::kFailed && (tried || !spec_.retry);
     const bool fits = report.misfit.empty();
-    return {.is_settled = fits && (failed || report.state == RunState::kDone),
+    return {.is_settled = fits && (failed || report.state == Standing::kDone),
             .value = fits ? report.value : std::nullopt};
   });
   for (std::size_t i = reports_.size(); i < record_.runs.size(); ++i) {
@@ -170,9 +170,9 @@ void StudyRunner::move_misfits_aside() {
 
 void StudyRunner::fill_queue() {
   for (std::size_t i = 0; i < reports_.size(); ++i) {
-    const RunState state = reports_[i].state;
-    const bool failed = state == RunState::kFailed && !spec_.retry;
-    if (state != RunState::kDone && !failed && !tried_[i]) queue_.push_back(i);
+    const Standing state = reports_[i].state;
+    const bool failed = state == Standing::kFailed && !spec_.retry;
+    if (state != Standing::kDone && !failed && !tried_[i]) queue_.push_back(i);
   }
 }
 
@@ -193,7 +193,7 @@ void StudyRunner::start(std::size_t run) {
                           .environment = {fmt::format("OMP_NUM_THREADS={}", threads),
                                           fmt::format("OPENBLAS_NUM_THREADS={}", threads)}})});
   tried_[run] = true;
-  reports_[run].state = RunState::kRunning;
+  reports_[run].state = Standing::kRunning;
   reports_[run].reason.clear();
 }
 
@@ -206,7 +206,7 @@ void StudyRunner::start_next() {
 }
 
 void StudyRunner::mark_failed(std::size_t run, const std::string& reason) {
-  reports_[run].state = RunState::kFailed;
+  reports_[run].state = Standing::kFailed;
   reports_[run].reason = reason;
   try {
     run::mark_status(folder_of(run), run::RunStatus::kFailed, reason);
@@ -223,7 +223,7 @@ void StudyRunner::settle(std::size_t run, const ChildEnd& end) {
   const bool stopped = was_asked || (end.signal == 0 && end.code == kPreempted);
   if (!report.misfit.empty()) {
     mark_failed(run, report.misfit);
-  } else if (report.state != RunState::kDone && report.state != RunState::kFailed && !stopped) {
+  } else if (report.state != Standing::kDone && report.state != Standing::kFailed && !stopped) {
     mark_failed(run, describe(end, folder_of(run)));
   }
   if (end.signal == 0 && end.code == kCannotWrite && disk_problem_.empty()) {
@@ -313,8 +313,8 @@ StudyOutcome StudyRunner::run() {
   }
   StudyOutcome outcome{.record = record_, .reports = reports_};
   for (const RunReport& report : reports_) {
-    outcome.done += report.state == RunState::kDone ? 1 : 0;
-    outcome.failed += report.state == RunState::kFailed ? 1 : 0;
+    outcome.done += report.state == Standing::kDone ? 1 : 0;
+    outcome.failed += report.state == Standing::kFailed ? 1 : 0;
   }
   outcome.open = reports_.size() - outcome.done - outcome.failed;
   return outcome;

@@ -7,12 +7,13 @@
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
+#include <unistd.h>
 
 #include "impart/config/config_file.h"
 #include "impart/config/config_text.h"
 #include "impart/core/error.h"
-#include "impart/core/file.h"
 #include "impart/run/run_files.h"
+#include "impart/run/summary.h"
 
 namespace impart::study {
 namespace {
@@ -40,22 +41,27 @@ std::string other_configuration(const std::string& found, const std::string& exp
   return found == expected ? "" : fmt::format("has another configuration ({})", found);
 }
 
-void read_summary(const std::string& folder, const StudyRun& run, const std::string& metric,
+void take_summary(const std::string& folder, const StudyRun& run, const std::string& metric,
                   RunReport& report) {
-  const std::string path = folder + "/summary.json";
-  try {
-    const Json summary = Json::parse(InputFile(path).text());
-    report.misfit = other_configuration(summary.at("config_hash"), run.config_hash);
-    if (!report.misfit.empty()) return;
-    report.state = RunState::kDone;
-    report.seconds = summary.value("seconds_total", 0.0);
-    report.epochs_done = summary.value("epochs", run.epochs);
-    if (summary.contains(metric) && summary[metric].is_number()) report.value = summary[metric];
-  } catch (const DataError&) {
+  if (::access((folder + "/summary.json").c_str(), R_OK) != 0) {
     report.misfit = "is marked DONE, but has no summary.json that can be read";
-  } catch (const Json::exception&) {
-    report.misfit = "is marked DONE, but its summary.json is broken";
+    return;
   }
+  run::SummaryFile summary;
+  try {
+    summary = run::read_summary(folder);
+  } catch (const DataError&) {
+  }
+  if (summary.config_hash.empty()) {
+    report.misfit = "is marked DONE, but its summary.json is broken";
+    return;
+  }
+  report.misfit = other_configuration(summary.config_hash, run.config_hash);
+  if (!report.misfit.empty()) return;
+  report.state = Standing::kDone;
+  report.seconds = summary.number("seconds_total").value_or(0);
+  report.epochs_done = static_cast<std::uint32_t>(summary.number("epochs").value_or(run.epochs));
+  report.value = summary.number(metric);
 }
 
 void check_config(const std::string& folder, const StudyRun& run, RunReport& report) {
@@ -70,7 +76,7 @@ void check_config(const std::string& folder, const StudyRun& run, RunReport& rep
 
 }  // namespace
 
-std::string_view state_name(RunState state) {
+std::string_view state_name(Standing state) {
   return kStateNames[static_cast<std::size_t>(state)];
 }
 
@@ -111,16 +117,16 @@ RunReport inspect_run(const std::string& directory, const StudyRun& run,
     return report;
   }
   if (status == run::RunStatus::kDone) {
-    read_summary(folder, run, metric, report);
+    take_summary(folder, run, metric, report);
     return report;
   }
   std::error_code ignored;
   const bool has_config = std::filesystem::exists(folder + "/config.yaml", ignored);
   if (!has_config && !status) return report;
   if (has_config) check_config(folder, run, report);
-  report.state = status == run::RunStatus::kFailed ? RunState::kFailed : RunState::kStopped;
+  report.state = status == run::RunStatus::kFailed ? Standing::kFailed : Standing::kStopped;
   report.epochs_done = epochs_done(folder);
-  if (report.state == RunState::kFailed) {
+  if (report.state == Standing::kFailed) {
     report.reason = last_line(folder + "/FAILED");
     if (report.reason.empty()) report.reason = last_line(folder + "/log.txt");
     if (report.reason.empty()) report.reason = "no reason is known";

@@ -9,18 +9,18 @@
 
 namespace impart::study {
 
-enum class RunState {
+enum class Standing {
   kWaiting,  ///< not begun
   kRunning,
   kStopped,  ///< interrupted; goes on where it was
   kDone,
   kFailed,
 };
-std::string_view state_name(RunState state);
+std::string_view state_name(Standing state);
 
 /// How one run of a study is, by what its run directory says.
 struct RunReport {
-  RunState state = RunState::kWaiting;
+  Standing state = Standing::kWaiting;
   std::string reason = {};           ///< of a failure
   std::optional<double> value = {};  ///< the study's metric, if done
   double seconds = 0;                ///< seconds_total, if done

@@ -107,21 +107,21 @@ class Pace {
 
 }  // namespace
 
-void RunCounts::add(RunState state) {
+void RunCounts::add(Standing state) {
   switch (state) {
-    case RunState::kWaiting:
+    case Standing::kWaiting:
       ++waiting;
       break;
-    case RunState::kRunning:
+    case Standing::kRunning:
       ++running;
       break;
-    case RunState::kStopped:
+    case Standing::kStopped:
       ++stopped;
       break;
-    case RunState::kDone:
+    case Standing::kDone:
       ++done;
       break;
-    case RunState::kFailed:
+    case Standing::kFailed:
       ++failed;
       break;
   }
@@ -147,7 +147,7 @@ std::optional<double> seconds_left(const StudyRecord& record, std::span<const Ru
   Pace overall;
   std::map<std::string, Pace> of_arm;
   for (std::size_t i = 0; i < reports.size(); ++i) {
-    if (reports[i].state != RunState::kDone) continue;
+    if (reports[i].state != Standing::kDone) continue;
     overall.add(reports[i].seconds, reports[i].epochs_done);
     of_arm[record.runs[i].arm].add(reports[i].seconds, reports[i].epochs_done);
   }
@@ -156,7 +156,7 @@ std::optional<double> seconds_left(const StudyRecord& record, std::span<const Ru
   double longest = 0;
   for (std::size_t i = 0; i < reports.size(); ++i) {
     const RunReport& report = reports[i];
-    if (report.state == RunState::kDone || report.state == RunState::kFailed) continue;
+    if (report.state == Standing::kDone || report.state == Standing::kFailed) continue;
     const Pace& own = of_arm[record.runs[i].arm];
     const std::uint32_t epochs =
         record.runs[i].epochs - std::min(record.runs[i].epochs, report.epochs_done);

@@ -17,7 +17,7 @@ namespace impart::study {
 struct RunCounts {
   std::size_t waiting = 0, running = 0, stopped = 0, done = 0, failed = 0;
   std::size_t total() const { return waiting + running + stopped + done + failed; }
-  void add(RunState state);
+  void add(Standing state);
 };
 
 struct ArmStatus {

@@ -1,7 +1,6 @@
 #pragma once
 
 #include <cstdint>
-#include <string_view>
 #include <vector>
 
 #include <torch/types.h>
@@ -18,9 +17,9 @@ class SignalSet {
  public:
   explicit SignalSet(const std::vector<importance::AnyNotion>& notions);
 
-  std::int64_t size() const { return static_cast<std::int64_t>(names_.size()); }
-  /// Of the rows of `compute`, as in kSignals.
-  const std::vector<std::string_view>& names() const { return names_; }
+  std::int64_t size() const { return static_cast<std::int64_t>(rows_.size()); }
+  /// What the rows of `compute` are.
+  const std::vector<importance::Signal>& rows() const { return rows_; }
 
   /// The signals of a batch, [size(), B], from its forward pass and its losses. `targets`
   /// is [B], or of blocks of tokens [B, T] with kNoTarget where nothing counts; then signals are
@@ -45,7 +44,7 @@ class SignalSet {
                         const models::Classifier::Output& output,
                         const torch::Tensor& targets) const;
 
-  std::vector<std::string_view> names_;  ///< as in kSignals
+  std::vector<importance::Signal> rows_;
 };
 
 }  // namespace impart::train

@@ -126,16 +126,16 @@ void DeviceEvaluation::compute(const Pass& pass) {
                        .element = half_ ? cuda::Element::kBfloat16 : cuda::Element::kFloat},
                       tensors::current_stream());
   const torch::Tensor logits = model_.forward(batch).logits.contiguous();
-  cuda::MeasureSignals call{.logits = logits.data_ptr<float>(),
-                            .rows = pass.rows,
-                            .classes = logits.size(1),
-                            .labels = images_.labels.data_ptr<std::int64_t>(),
-                            .ids = ids_.data_ptr<std::int64_t>(),
-                            .step = state_at(step_state_),
-                            .out = results_.data_ptr<float>(),
-                            .stride = results_.size(1)};
-  call.places[static_cast<std::size_t>(cuda::Signal::kLoss)] = kLossRow;
-  call.places[static_cast<std::size_t>(cuda::Signal::kCorrect)] = kCorrectRow;
+  cuda::MeasureSignals call{
+      .logits = logits.data_ptr<float>(),
+      .rows = pass.rows,
+      .classes = logits.size(1),
+      .labels = images_.labels.data_ptr<std::int64_t>(),
+      .ids = ids_.data_ptr<std::int64_t>(),
+      .step = state_at(step_state_),
+      .signals = {.out = results_.data_ptr<float>(), .stride = results_.size(1)}};
+  call.signals.places.set(importance::Signal::kLoss, kLossRow);
+  call.signals.places.set(importance::Signal::kCorrect, kCorrectRow);
   cuda::measure_signals(call, tensors::current_stream());
 }
 

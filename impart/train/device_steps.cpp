@@ -20,20 +20,6 @@ constexpr int kRunsBeforeRecord = 2;
 /// Most kinds that are kept: a graph owns its memory.
 constexpr std::size_t kMostKinds = 6;
 
-struct SignalName {
-  std::string_view name;
-  cuda::Signal signal;
-};
-constexpr SignalName kSignalNames[] = {
-    {"loss", cuda::Signal::kLoss},
-    {"probability", cuda::Signal::kProbability},
-    {"correct", cuda::Signal::kCorrect},
-    {"margin", cuda::Signal::kMargin},
-    {"entropy", cuda::Signal::kEntropy},
-    {"error_norm", cuda::Signal::kErrorNorm},
-    {"gradient_bound", cuda::Signal::kGradientBound},
-};
-
 /// The thread that backward passes run on knows the device only after its first kernel, and the
 /// matrix library complains if it comes before.
 void wake_backward_thread(torch::Device device) {
@@ -157,14 +143,12 @@ torch::Tensor DeviceSteps::measure(const models::Classifier::Output& output) {
                             .labels = images_.labels.data_ptr<std::int64_t>(),
                             .ids = ids_.data_ptr<std::int64_t>(),
                             .step = spec_.update->state(),
-                            .out = collected_.numel() > 0 ? collected_.data_ptr<float>() : nullptr,
-                            .stride = collected_.size(1),
                             .grad_logits = gradient.data_ptr<float>(),
                             .smoothing = static_cast<float>(spec_.label_smoothing)};
-  for (std::int64_t row = 0; row < collected_.size(0); ++row) {
-    for (const SignalName& known : kSignalNames) {
-      if (known.name != spec_.signals->names()[static_cast<std::size_t>(row)]) continue;
-      call.places[static_cast<std::size_t>(known.signal)] = static_cast<int>(row);
+  if (collected_.numel() > 0) {
+    call.signals = {.out = collected_.data_ptr<float>(), .stride = collected_.size(1)};
+    for (std::int64_t row = 0; row < collected_.size(0); ++row) {
+      call.signals.places.set(spec_.signals->rows()[static_cast<std::size_t>(row)], row);
     }
   }
   cuda::measure_signals(call, tensors::current_stream());

@@ -68,7 +68,7 @@ void EpochVisits::observe(importance::ImportanceTable& table, std::uint32_t epoc
   observer_.note(
       fmt::format("epoch {}: {} visits had a NaN or infinite signal; these examples rank as "
                   "the most important",
-                  epoch, facts_.non_finite));
+                  epoch + 1, facts_.non_finite));
 }
 
 }  // namespace impart::train

@@ -14,6 +14,7 @@
 #include "impart/core/file.h"
 #include "impart/data/text/tokenizer.h"
 #include "impart/run/checkpoint.h"
+#include "impart/run/run_files.h"
 #include "impart/tensors/torch_stream.h"
 #include "impart/train/own_model.h"
 #include "impart/train/run_model.h"

@@ -10,7 +10,7 @@
 #include "impart/comm/communicator.h"
 #include "impart/config/config.h"
 #include "impart/data/task.h"
-#include "impart/run/run_files.h"
+#include "impart/run/summary.h"
 
 namespace impart::models {
 class Classifier;

@@ -13,7 +13,7 @@ run::LedgerEpoch RunCosts::end_epoch(std::uint32_t epoch, store::Store& store,
   const run::EpochCosts mine{.epoch = epoch,
                              .workers = store.take_costs(),
                              .process = {.bytes_sent = sent.bytes - counted_.bytes,
-                                         .messages_sent = sent.messages - counted_.messages,
+                                         .sends = sent.messages - counted_.messages,
                                          .seconds = std::exchange(seconds_, {})}};
   counted_ = sent;
   run::LedgerEpoch line = run::gather_costs(mine, workers_, communicator_);

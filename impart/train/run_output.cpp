@@ -2,15 +2,13 @@
 
 #include <algorithm>
 
-#include <nlohmann/json.hpp>
-
 #include "impart/core/column_file.h"
 #include "impart/train/hardest_texts.h"
 
 namespace impart::train {
 
 void write_results(const RunSpec& spec, const RunData& data, const placement::Placement& placement,
-                   models::Classifier& model, const run::RunSummary& summary) {
+                   models::Classifier& model, run::RunSummary& summary) {
   const config::ImportanceConfig& wanted = spec.config.importance;
   const std::string& folder = spec.config.output;
   const importance::ImportanceTable& table = placement.table();
@@ -24,10 +22,10 @@ void write_results(const RunSpec& spec, const RunData& data, const placement::Pl
     run::write_texts(folder + "/texts.jsonl", texts);
   }
   const auto sizes = placement.partition().sizes();
-  run::write_summary(folder, summary,
-                     {{"config_hash", spec.config_hash},
-                      {"largest_part", *std::max_element(sizes.begin(), sizes.end())},
-                      {"payload_bytes_total", data.payload_bytes}});
+  summary.config_hash = spec.config_hash;
+  summary.largest_part = *std::max_element(sizes.begin(), sizes.end());
+  summary.payload_bytes_total = data.payload_bytes;
+  run::write_summary(folder, summary);
 }
 
 }  // namespace impart::train

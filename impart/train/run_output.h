@@ -13,6 +13,6 @@ namespace impart::train {
 /// Writes what a run that is done has found out into its directory: importance, history, the
 /// hardest texts, and the summary. IoError.
 void write_results(const RunSpec& spec, const RunData& data, const placement::Placement& placement,
-                   models::Classifier& model, const run::RunSummary& summary);
+                   models::Classifier& model, run::RunSummary& summary);
 
 }  // namespace impart::train

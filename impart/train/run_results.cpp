@@ -18,7 +18,7 @@ void RunResults::note(const data::TestOutcome& outcome, std::uint32_t epoch,
   }
 }
 
-void RunResults::add_to(run::EpochResult& result, const data::TestOutcome& outcome) const {
+void RunResults::add_to(run::EpochRecord& result, const data::TestOutcome& outcome) const {
   result.test_loss = outcome.loss;
   result.test_accuracy = outcome.accuracy;
   for (const data::Metric& metric : task_.metrics) {

@@ -20,7 +20,7 @@ class RunResults {
   /// The results of the epoch's evaluation, also the run's final and, if so, best ones so far.
   void note(const data::TestOutcome& outcome, std::uint32_t epoch, run::RunSummary& summary);
   /// Adds them to the epoch's record.
-  void add_to(run::EpochResult& result, const data::TestOutcome& outcome) const;
+  void add_to(run::EpochRecord& result, const data::TestOutcome& outcome) const;
 
   /// By the task's metric, of the last evaluation.
   std::optional<double> last_score() const { return last_score_; }

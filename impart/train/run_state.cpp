@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <type_traits>
 #include <utility>
 
 #include <fmt/format.h>
@@ -15,6 +16,7 @@
 #include "impart/importance/table_file.h"
 #include "impart/models/state.h"
 #include "impart/run/checkpoint.h"
+#include "impart/run/epoch_record.h"
 #include "impart/tensors/tensor_bytes.h"
 
 namespace impart::train {
@@ -26,35 +28,34 @@ constexpr const char* kVisitIds = "visits.ids";
 constexpr const char* kVisitValues = "visits.values";
 constexpr const char* kArrivals = "arrivals";
 
-/// The members of a summary that a run adds to from start to end, by name.
-template <class Summary, class Function>
-void for_each_running(Summary& s, Function&& f) {
-  f("seconds_train", s.seconds_train);
-  f("seconds_tracking", s.seconds_tracking);
-  f("seconds_partition", s.seconds_partition);
-  f("seconds_exchange", s.seconds_exchange);
-  f("seconds_importance_pass", s.seconds_importance_pass);
-  f("seconds_eval", s.seconds_eval);
-  f("examples_moved", s.examples_moved);
-  f("messages", s.messages);
-  f("bytes_disk", s.bytes_disk);
-  f("bytes_network", s.bytes_network);
-  f("peak_stored_examples", s.peak_stored_examples);
-  f("best_epoch", s.best_epoch);
-  f("epochs", s.epochs);
-  f("examples", s.examples);
-  f("workers", s.workers);
-  f("processes", s.processes);
-  f("seed", s.seed);
+void put(json& into, const char* name, const std::optional<double>& value) {
+  if (value) into[name] = *value;
+}
+template <class Value>
+void put(json& into, const char* name, const Value& value) {
+  into[name] = value;
+}
+
+/// NaN is written as null.
+double number_of(const json& written) {
+  return written.is_null() ? std::nan("") : written.get<double>();
+}
+
+void take(const json& from, const char* name, std::optional<double>& value) {
+  if (from.contains(name)) value = number_of(from.at(name));
+}
+template <class Value>
+void take(const json& from, const char* name, Value& value) {
+  from.at(name).get_to(value);
 }
 
 json describe(const RunState& state) {
   json summary;
-  for_each_running(state.summary,
-                   [&](const char* name, const auto& value) { summary[name] = value; });
-  run::for_each_result(state.summary, [&](const char* name, const std::optional<double>& value) {
-    if (value) summary[name] = *value;
-  });
+  run::for_each_summary_member(state.summary,
+                               [&](const char* name, const auto& value, run::OnResume on_resume) {
+                                 if (on_resume != run::OnResume::kFromState)
+                                   put(summary, name, value);
+                               });
   json content = {{"epoch", state.epoch},
                   {"step", state.step},
                   {"total_steps", state.total_steps},
@@ -62,11 +63,28 @@ json describe(const RunState& state) {
                   {"seconds_total", state.seconds_total},
                   {"summary", summary}};
   if (state.change) {
-    content["change"] = {
-        static_cast<int>(state.change->kind), state.change->moved,        state.change->messages,
-        state.change->imbalance_cv,           state.change->imbalance_ks, state.change->class_skew};
+    json change = {static_cast<int>(state.change->kind)};
+    run::for_each_change_member(*state.change, [&](const char*, const auto& value, const char*) {
+      change.push_back(value);
+    });
+    content["change"] = change;
   }
   return content;
+}
+
+placement::PlacementChange parse_change(const json& written) {
+  placement::PlacementChange change{
+      .kind = static_cast<placement::ScheduleEvent::Kind>(written.at(0).get<int>())};
+  std::size_t at = 1;
+  run::for_each_change_member(change, [&]<class Value>(const char*, Value& value, const char*) {
+    const json& number = written.at(at++);
+    if constexpr (std::is_floating_point_v<Value>) {
+      value = number_of(number);
+    } else {
+      value = number.get<Value>();
+    }
+  });
+  return change;
 }
 
 RunState parse(const json& content) {
@@ -76,26 +94,12 @@ RunState parse(const json& content) {
                  .config_hash = content.at("config_hash"),
                  .seconds_total = content.at("seconds_total")};
   const json& summary = content.at("summary");
-  for_each_running(state.summary,
-                   [&](const char* name, auto& value) { summary.at(name).get_to(value); });
-  run::for_each_result(state.summary, [&](const char* name, std::optional<double>& value) {
-    if (!summary.contains(name)) return;
-    const json& written = summary.at(name);  // NaN is written as null
-    value = written.is_null() ? std::nan("") : written.get<double>();
-  });
-  if (content.contains("change")) {
-    const json& change = content.at("change");
-    const auto number = [&](std::size_t at) {  // NaN is written as null
-      return change.at(at).is_null() ? std::nan("") : change.at(at).get<double>();
-    };
-    state.change = placement::PlacementChange{
-        .kind = static_cast<placement::ScheduleEvent::Kind>(change.at(0).get<int>()),
-        .moved = change.at(1),
-        .messages = change.at(2),
-        .imbalance_cv = number(3),
-        .imbalance_ks = number(4),
-        .class_skew = number(5)};
-  }
+  run::for_each_summary_member(state.summary,
+                               [&](const char* name, auto& value, run::OnResume on_resume) {
+                                 if (on_resume == run::OnResume::kGoesOn)
+                                   take(summary, name, value);
+                               });
+  if (content.contains("change")) state.change = parse_change(content.at("change"));
   return state;
 }
 

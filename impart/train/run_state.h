@@ -10,7 +10,7 @@
 
 #include "impart/models/classifier.h"
 #include "impart/placement/placement.h"
-#include "impart/run/run_files.h"
+#include "impart/run/summary.h"
 
 namespace impart::train {
 

@@ -209,13 +209,14 @@ void Trainer::record_costs() {
 
 void Trainer::record_epoch(const std::optional<data::TestOutcome>& outcome, double seconds_train) {
   const VisitFacts& facts = visits_.facts();
-  run::EpochResult result{.epoch = position_.epoch,
+  run::EpochRecord result{.epoch = position_.epoch,
                           .step = position_.total_steps,
                           .learning_rate = last_rate_,
                           .train_loss = facts.train_loss,
                           .train_accuracy = facts.train_accuracy,
                           .non_finite = facts.non_finite,
                           .skipped = facts.skipped,
+                          .change = change_ ? &*change_ : nullptr,
                           .seconds_train = seconds_train,
                           .seconds = seconds_since(epoch_started_)};
   if (outcome) {
@@ -223,7 +224,7 @@ void Trainer::record_epoch(const std::optional<data::TestOutcome>& outcome, doub
     results_.add_to(result, *outcome);
   }
   progress_.set_last(facts.train_loss, results_.task(), results_.last_score());
-  if (recorder_) recorder_->record_epoch(result, change_ ? &*change_ : nullptr);
+  if (recorder_) recorder_->record_epoch(result);
   if (!is_writer() || !observer_.epoch) return;
   observer_.epoch({.epoch = position_.epoch,
                    .epochs = config_.epochs,

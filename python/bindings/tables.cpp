@@ -1,6 +1,7 @@
 // Importance tables and notions.
 
 #include <cmath>
+#include <functional>
 #include <memory>
 #include <mutex>
 #include <string>
@@ -10,7 +11,6 @@
 #include "impart/importance/known_importance.h"
 #include "impart/importance/logit_signals.h"
 #include "impart/importance/table_file.h"
-#include "impart/importance/visits.h"
 #include "python/bindings/arrays.h"
 #include "python/bindings/bindings.h"
 
@@ -76,12 +76,11 @@ void observe(SharedTable& shared, std::uint32_t epoch, const Array<std::uint64_t
   shared.with([&](importance::ImportanceTable& table) {
     importance::Signals all;
     std::size_t position = 0;
-    for (const importance::SignalRow& signal : importance::kSignals) {
-      if (!importance::overlap(table.needs(), signal.needed_for)) continue;
+    for (const importance::Signal signal : importance::signals_for(table.needs())) {
       if (values.size() < (position + 1) * ids.size()) {
         throw DataError("there are fewer signals than the table's notions need");
       }
-      all.*signal.values = values.subspan(position++ * ids.size(), ids.size());
+      all.*importance::row_of(signal).values = values.subspan(position++ * ids.size(), ids.size());
     }
     for (std::size_t start = 0; start < ids.size(); start += kObserveBatch) {
       const std::size_t count = std::min(kObserveBatch, ids.size() - start);
@@ -92,48 +91,43 @@ void observe(SharedTable& shared, std::uint32_t epoch, const Array<std::uint64_t
 
 /// A statistic of an example: its name, its value, and the state that it is made from.
 struct StatisticRow {
-  const char* name;
-  double (*value)(const importance::ExampleStatistics& example);
+  std::string name;
+  std::function<double(const importance::ExampleStatistics& example)> value;
   importance::StateSet needed;
 };
 
-constexpr importance::StateSet kLossesInTime =
-    importance::StateSet::kLossLast | importance::StateSet::kLossEma;
-constexpr importance::StateSet kInTime = kLossesInTime | importance::StateSet::kForgetting;
-constexpr importance::StateSet kInWindow =
-    importance::StateSet::kLossMean | importance::StateSet::kLossVariance |
-    importance::StateSet::kProbabilityMean | importance::StateSet::kProbabilityVariance |
-    importance::StateSet::kCorrect | importance::StateSet::kMargin |
-    importance::StateSet::kEntropy | importance::StateSet::kErrorNorm |
-    importance::StateSet::kGradientBound | kInTime;
+std::vector<StatisticRow> make_statistics() {
+  using Example = const importance::ExampleStatistics&;
+  using enum importance::StateSet;
+  const importance::StateSet losses_in_time = kLossLast | kLossEma;
+  std::vector<StatisticRow> rows = {
+      {"visits", [](Example e) { return double(e.visits); }, importance::kAnySignal},
+      {"non_finite", [](Example e) { return double(e.non_finite); }, importance::kAnySignal}};
+  for (const importance::SignalRow& signal : importance::kSignals) {
+    const std::string name(signal.name);
+    const auto field = [](double importance::ExampleStatistics::*member) {
+      return [member](Example e) { return e.*member; };
+    };
+    rows.push_back({name + "_mean", field(signal.mean_value), signal.mean | signal.variance});
+    if (signal.has_variance())
+      rows.push_back({name + "_m2", field(signal.m2_value), signal.variance});
+  }
+  rows.insert(
+      rows.end(),
+      {{"run_visits", [](Example e) { return double(e.run_visits); }, losses_in_time | kForgetting},
+       {"run_losses", [](Example e) { return double(e.run_losses); }, losses_in_time},
+       {"loss_last", [](Example e) { return e.loss_last; }, losses_in_time},
+       {"loss_ema", [](Example e) { return e.loss_ema; }, kLossEma},
+       {"forgotten", [](Example e) { return double(e.forgotten); }, kForgetting},
+       {"ever_correct", [](Example e) { return e.ever_correct ? 1.0 : 0.0; }, kForgetting},
+       {"truth", [](Example e) { return e.truth; }, kTruth}});
+  return rows;
+}
 
-using Example = const importance::ExampleStatistics&;
-constexpr StatisticRow kStatistics[] = {
-    {"visits", [](Example e) { return double(e.visits); }, kInWindow},
-    {"non_finite", [](Example e) { return double(e.non_finite); }, kInWindow},
-    {"loss_mean", [](Example e) { return e.loss_mean; },
-     importance::StateSet::kLossMean | importance::StateSet::kLossVariance},
-    {"loss_m2", [](Example e) { return e.loss_m2; }, importance::StateSet::kLossVariance},
-    {"probability_mean", [](Example e) { return e.probability_mean; },
-     importance::StateSet::kProbabilityMean | importance::StateSet::kProbabilityVariance},
-    {"probability_m2", [](Example e) { return e.probability_m2; },
-     importance::StateSet::kProbabilityVariance},
-    {"correct_mean", [](Example e) { return e.correct_mean; }, importance::StateSet::kCorrect},
-    {"margin_mean", [](Example e) { return e.margin_mean; }, importance::StateSet::kMargin},
-    {"entropy_mean", [](Example e) { return e.entropy_mean; }, importance::StateSet::kEntropy},
-    {"error_norm_mean", [](Example e) { return e.error_norm_mean; },
-     importance::StateSet::kErrorNorm},
-    {"gradient_bound_mean", [](Example e) { return e.gradient_bound_mean; },
-     importance::StateSet::kGradientBound},
-    {"run_visits", [](Example e) { return double(e.run_visits); }, kInTime},
-    {"run_losses", [](Example e) { return double(e.run_losses); }, kLossesInTime},
-    {"loss_last", [](Example e) { return e.loss_last; }, kLossesInTime},
-    {"loss_ema", [](Example e) { return e.loss_ema; }, importance::StateSet::kLossEma},
-    {"forgotten", [](Example e) { return double(e.forgotten); }, importance::StateSet::kForgetting},
-    {"ever_correct", [](Example e) { return e.ever_correct ? 1.0 : 0.0; },
-     importance::StateSet::kForgetting},
-    {"truth", [](Example e) { return e.truth; }, importance::StateSet::kTruth},
-};
+const std::vector<StatisticRow>& statistics() {
+  static const std::vector<StatisticRow> rows = make_statistics();
+  return rows;
+}
 
 py::dict statistics_of_one(SharedTable& shared, std::uint64_t id) {
   importance::StateSet needs = importance::StateSet::kNothing;
@@ -147,8 +141,8 @@ py::dict statistics_of_one(SharedTable& shared, std::uint64_t id) {
         return table.statistics(ExampleId{id});
       });
   py::dict result;
-  for (const StatisticRow& row : kStatistics) {
-    if (importance::overlap(needs, row.needed)) result[row.name] = row.value(example);
+  for (const StatisticRow& row : statistics()) {
+    if (importance::overlap(needs, row.needed)) result[row.name.c_str()] = row.value(example);
   }
   return result;
 }
@@ -157,7 +151,7 @@ py::dict statistics_of_all(SharedTable& shared) {
   std::vector<const StatisticRow*> rows;
   std::vector<std::vector<double>> columns;
   shared.with([&](importance::ImportanceTable& table) {
-    for (const StatisticRow& row : kStatistics) {
+    for (const StatisticRow& row : statistics()) {
       if (importance::overlap(table.needs(), row.needed)) rows.push_back(&row);
     }
     columns.assign(rows.size(), std::vector<double>(table.spec().examples));
@@ -168,7 +162,7 @@ py::dict statistics_of_all(SharedTable& shared) {
   });
   py::dict result;
   for (std::size_t c = 0; c < rows.size(); ++c) {
-    result[rows[c]->name] = to_array(std::move(columns[c]));
+    result[rows[c]->name.c_str()] = to_array(std::move(columns[c]));
   }
   return result;
 }
@@ -220,12 +214,31 @@ py::array fill(const Array<float>& values) {
   return to_array(std::move(filled));
 }
 
+std::vector<std::string> names_of(const std::vector<importance::Signal>& signals) {
+  std::vector<std::string> names;
+  for (const importance::Signal signal : signals) {
+    names.emplace_back(importance::row_of(signal).name);
+  }
+  return names;
+}
+
+/// The table of signals: (name, whether it needs logits, whether it needs features).
+py::list describe_signals() {
+  py::list rows;
+  for (const importance::SignalRow& row : importance::kSignals) {
+    rows.append(py::make_tuple(std::string(row.name), row.signal != importance::Signal::kLoss,
+                               row.made_from == importance::MadeFrom::kFeatures));
+  }
+  return rows;
+}
+
 py::list describe_notions() {
   py::list rows;
   for (const importance::NotionEntry& notion : importance::kNotions) {
     py::list signals;
-    for (const std::string_view name : importance::signals_for(notion.needs))
-      signals.append(std::string(name));
+    for (const std::string& name : names_of(importance::signals_for(notion.needs))) {
+      signals.append(name);
+    }
     rows.append(py::make_tuple(std::string(notion.name), std::string(notion.summary), signals,
                                importance::needs_visits(notion.needs)));
   }
@@ -273,11 +286,9 @@ void bind_tables(py::module_& module) {
           })
       .def_property_readonly("signals",
                              [](SharedTable& shared) {
-                               const auto names =
-                                   shared.with([](importance::ImportanceTable& table) {
-                                     return importance::signals_for(table.needs());
-                                   });
-                               return std::vector<std::string>(names.begin(), names.end());
+                               return names_of(shared.with([](importance::ImportanceTable& table) {
+                                 return importance::signals_for(table.needs());
+                               }));
                              })
       .def_property_readonly("non_finite_visits", [](SharedTable& shared) {
         return shared.with(
@@ -287,6 +298,7 @@ void bind_tables(py::module_& module) {
              "previous"_a.noconvert());
   module.def("fill", fill, "values"_a.noconvert());
   module.def("notions", describe_notions);
+  module.def("signals", describe_signals);
 }
 
 }  // namespace impart::python

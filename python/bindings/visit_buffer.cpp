@@ -54,9 +54,10 @@ void VisitBuffer::check_ids(std::span<const std::int64_t> ids, bool allow_duplic
 
 std::vector<float> VisitBuffer::signals_of_losses(std::span<const float> losses,
                                                   std::size_t examples) const {
-  for (const std::string_view name : importance::signals_for(needs_)) {
-    if (name == "loss") continue;
-    throw DataError(fmt::format("the signal '{}' needs logits and targets", name));
+  for (const importance::Signal signal : importance::signals_for(needs_)) {
+    if (signal == importance::Signal::kLoss) continue;
+    throw DataError(
+        fmt::format("the signal '{}' needs logits and targets", importance::row_of(signal).name));
   }
   if (signals() == 0) return {};
   if (losses.size() != examples) {

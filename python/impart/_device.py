@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
-from typing import Any, List, Optional, Sequence, Tuple
+from functools import cached_property
+from typing import Any, Callable, Dict, List, Sequence, Tuple
 
 import numpy as np
 
+from impart import _core
 from impart._core import DataError
 
 IGNORED_TARGET = -100
+_NEED_LOGITS = {name for name, logits, features in _core.signals() if logits}
+_NEED_FEATURES = {name for name, logits, features in _core.signals() if features}
 _MOST_ELEMENTS = 1 << 25  # logits of token blocks that are looked at together
 
 
@@ -73,43 +77,67 @@ def device_signals(names: Sequence[str], logits: Any, targets: Any, loss: Any,
         return rows
 
 
+class _Rows:
+    """Rows of logits with their classes, and what several signals are made from."""
+
+    def __init__(self, logits: Any, targets: Any, features: Any) -> None:
+        self.logits = logits
+        self.targets = targets
+        self.features = features
+        self.column = targets.clamp(0, logits.shape[1] - 1).unsqueeze(1)
+
+    def own(self, values: Any) -> Any:
+        return values.gather(1, self.column).squeeze(1)
+
+    @cached_property
+    def log_p(self) -> Any:
+        import torch
+
+        return torch.log_softmax(self.logits, 1)
+
+    @cached_property
+    def p(self) -> Any:
+        return self.log_p.exp()
+
+    @cached_property
+    def error_norm(self) -> Any:
+        import torch
+
+        minus_one = torch.full_like(self.column, -1, dtype=self.p.dtype)
+        return self.p.scatter_add(1, self.column, minus_one).norm(2, 1)
+
+
+def _margin(rows: _Rows) -> Any:
+    others = rows.logits.scatter(1, rows.column, float("-inf")).amax(1)
+    return rows.own(rows.logits) - others
+
+
+def _gradient_bound(rows: _Rows) -> Any:
+    h = rows.features.detach().float()
+    return rows.error_norm * (1 + h.square().sum(1)).sqrt()
+
+
+# Every signal of the core, from rows of logits.
+OF_ROWS: Dict[str, Callable[[_Rows], Any]] = {
+    "loss": lambda rows: -rows.own(rows.log_p),
+    "probability": lambda rows: rows.own(rows.log_p).exp(),
+    "correct": lambda rows: rows.logits.argmax(1).eq(rows.targets).float(),
+    "margin": _margin,
+    "entropy": lambda rows: -(rows.p * rows.log_p.clamp_min(-1e30)).sum(1),
+    "error_norm": lambda rows: rows.error_norm,
+    "gradient_bound": _gradient_bound,
+}
+
+
 def _row_signals(names: Sequence[str], logits: Any, targets: Any, features: Any) -> Any:
     import torch
 
-    classes = logits.shape[1]
-    is_class = (targets >= 0) & (targets < classes)
-    column = targets.clamp(0, classes - 1).unsqueeze(1)
-    log_p: Any = None
-    p: Any = None
-    error: Any = None
-    if set(names) - {"correct", "margin"}:
-        log_p = torch.log_softmax(logits, 1)
-    if set(names) & {"entropy", "error_norm", "gradient_bound"}:
-        p = log_p.exp()
-    if set(names) & {"error_norm", "gradient_bound"}:
-        minus_one = torch.full_like(column, -1, dtype=p.dtype)
-        error = p.scatter_add(1, column, minus_one).norm(2, 1)
-    rows = []
-    for name in names:
-        if name == "loss":
-            rows.append(-log_p.gather(1, column).squeeze(1))
-        elif name == "probability":
-            rows.append(log_p.gather(1, column).squeeze(1).exp())
-        elif name == "correct":
-            rows.append(logits.argmax(1).eq(targets).float())
-        elif name == "margin":
-            others = logits.scatter(1, column, float("-inf")).amax(1)
-            rows.append(logits.gather(1, column).squeeze(1) - others)
-        elif name == "entropy":
-            rows.append(-(p * log_p.clamp_min(-1e30)).sum(1))
-        elif name == "error_norm":
-            rows.append(error)
-        else:
-            h = features.detach().float()
-            rows.append(error * (1 + h.square().sum(1)).sqrt())
-    if not rows:
+    if not names:
         return logits.new_zeros(0, logits.shape[0])
-    return torch.stack(rows).masked_fill(~is_class, float("nan"))
+    rows = _Rows(logits, targets, features)
+    is_class = (targets >= 0) & (targets < logits.shape[1])
+    signals = torch.stack([OF_ROWS[name](rows) for name in names])
+    return signals.masked_fill(~is_class, float("nan"))
 
 
 def _block_signals(names: Sequence[str], logits: Any, targets: Any, features: Any) -> Any:
@@ -132,6 +160,11 @@ def _block_signals(names: Sequence[str], logits: Any, targets: Any, features: An
     return sums / counted.sum(1).clamp_min(1)
 
 
+def needs_features(names: Sequence[str]) -> bool:
+    """Whether one of the signals takes the input of the last layer."""
+    return bool(_NEED_FEATURES & set(names))
+
+
 def check_shapes(count: int, logits: Any, targets: Any, loss: Any, features: Any,
                  names: Sequence[str]) -> None:
     """DataError if arrays or tensors do not fit `count` ids, or something needed is missing."""
@@ -139,8 +172,8 @@ def check_shapes(count: int, logits: Any, targets: Any, loss: Any, features: Any
         raise DataError("logits and targets go together: one of them is missing")
     if logits is None and loss is None and names:
         raise DataError("there are neither losses nor logits and targets to observe")
-    if logits is None and set(names) - {"loss"}:
-        missing = ", ".join(sorted(set(names) - {"loss"}))
+    if logits is None and _NEED_LOGITS & set(names):
+        missing = ", ".join(sorted(_NEED_LOGITS & set(names)))
         raise DataError(f"the signals {missing} need logits and targets")
     if loss is not None and tuple(loss.shape) != (count,):
         raise DataError(f"loss has shape {tuple(loss.shape)} for {count} ids; there must be one "
@@ -154,7 +187,7 @@ def check_shapes(count: int, logits: Any, targets: Any, loss: Any, features: Any
     if tuple(targets.shape) != shape[:-1]:
         raise DataError(f"targets have shape {tuple(targets.shape)} for logits {shape}; they must "
                         f"be the classes, {shape[:-1]}")
-    if "gradient_bound" in names:
+    if needs_features(names):
         if features is None:
             raise DataError("the notion grad-norm needs features: the input of the last layer")
         if tuple(features.shape[:-1]) != shape[:-1]:

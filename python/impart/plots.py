@@ -309,6 +309,7 @@ def _check_metric(metric: str, metrics: pd.DataFrame) -> None:
 def _draw_curve(axes: Axes, curve: pd.DataFrame, arm: str, band: Optional[str],
                 **style: Any) -> None:
     curve = curve.dropna(how="all")  # epochs without an evaluation
+    curve.index = curve.index + 1  # files count from 0, people from 1
     mean = curve.mean(axis=1)
     count = curve.shape[1]
     axes.plot(mean.index, mean, linewidth=1.8, label=f"{arm} (n = {count})" if count > 1 else arm,

@@ -176,6 +176,15 @@ def _is_number(value: object) -> bool:
     return value is None or (isinstance(value, (int, float)) and not isinstance(value, bool))
 
 
+# Members of a ledger that have another name in older files.
+_FORMERLY = {"messages_sent": "sends", "messages_received": "receives"}
+
+
+def with_new_names(record: dict[str, Any]) -> dict[str, Any]:
+    """A record of a ledger, its members called as today."""
+    return {_FORMERLY.get(name, name): value for name, value in record.items()}
+
+
 def flatten(record: dict[str, Any]) -> dict[str, Any]:
     """A record whose member `outer: {inner: value}` became `outer_inner: value`."""
     flat: dict[str, Any] = {}

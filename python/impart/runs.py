@@ -18,7 +18,7 @@ import numpy as np
 
 from impart import ConfigError, DataError
 from impart.run_files import (flatten, frame, pandas, read_array, read_bytes, read_columns,
-                              read_object, read_owners, read_records, read_yaml)
+                              read_object, read_owners, read_records, read_yaml, with_new_names)
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -132,15 +132,15 @@ class Run:
 
     @cached_property
     def ledger(self) -> pd.DataFrame:
-        """What storage cost, a row per epoch and worker: bytes, messages, examples moved."""
-        rows = [{"epoch": record["epoch"], **worker}
+        """What storage cost, a row per epoch and worker: bytes, flows, sends, examples moved."""
+        rows = [{"epoch": record["epoch"], **with_new_names(worker)}
                 for record in self._ledger_records for worker in record.get("workers", [])]
         return frame(rows, ["epoch", "worker"])
 
     @cached_property
     def phases(self) -> pd.DataFrame:
         """Where time went, a row per epoch and process: `seconds_forward`, …, and what it sent."""
-        rows = [{"epoch": record["epoch"], **flatten(process)}
+        rows = [{"epoch": record["epoch"], **flatten(with_new_names(process))}
                 for record in self._ledger_records for process in record.get("processes", [])]
         return frame(rows, ["epoch", "rank"])
 

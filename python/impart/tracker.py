@@ -12,7 +12,7 @@ from impart import _core
 from impart._arrays import (as_count, as_floats, as_ids, as_integers, as_scores, as_seed, from_bytes,
                             is_on_device, is_tensor, to_bytes)
 from impart._core import ConfigError, DataError
-from impart._device import DeviceVisits, check_shapes, device_signals
+from impart._device import DeviceVisits, check_shapes, device_signals, needs_features
 from impart._distributed import Segment, gather_segments, rank_and_size
 from impart._notions import evaluate, needs_of, split_notions
 
@@ -182,7 +182,7 @@ class Tracker:
         scores = None if logits is None else as_floats(logits, "logits")
         classes = None if targets is None else as_integers(targets, "targets")
         inputs = None
-        if features is not None and "gradient_bound" in self._signals:
+        if features is not None and needs_features(self._signals):
             inputs = as_floats(features, "features")
         check_shapes(rows.size, scores, classes, losses, inputs, self._signals)
         self._buffer.add(rows, losses, scores, classes, inputs, duplicates)

@@ -267,8 +267,8 @@ class OtherCommandsTest(CommandTest):
     def test_schedule_prints_events(self):
         out = self.succeed("schedule", "--epochs", 100, "--warmup", 20, "--interval", 30, "--ignore", 5)
         self.assertEqual(out.splitlines()[20:], [
-            "epoch 20   repartition by the heuristic, importance from epochs 5..19",
-            "epoch 50   repartition by the heuristic, importance from epochs 20..49"])
+            "epoch 21   repartition by the heuristic, importance from epochs 6..20",
+            "epoch 51   repartition by the heuristic, importance from epochs 21..50"])
 
     def test_help_and_version(self):
         self.assertIn("partition", self.succeed("--help"))

@@ -44,7 +44,7 @@ TEST(ConfigChecks, FindSchedulesThatCannotBe) {
       "partition.warmup is 11, but epochs is 10; warm up for fewer epochs, or train for more");
   EXPECT_EQ(error_after([](RunConfig& c) { c.importance.ignore = 3; }),
             "importance.ignore 3, partition.warmup 3, interval 3: ignoring the first 3 epochs "
-            "leaves none to learn the importance from before the repartitioning at epoch 3; ignore "
+            "leaves none to learn the importance from before the repartitioning at epoch 4; ignore "
             "fewer, or warm up longer");
   EXPECT_EQ(error_after([](RunConfig& c) {
               c.importance.ignore = 3;
@@ -86,7 +86,7 @@ TEST(ConfigChecks, FindExchangesThatCannotBe) {
               local(c);
               c.exchange.strategy = "balance-pair";
             }),
-            "exchange.strategy: balance-pair exchanges by importance from epoch 1 on, but "
+            "exchange.strategy: balance-pair exchanges by importance from epoch 2 on, but "
             "importance.ignore is 1; ignore fewer epochs");
   EXPECT_EQ(error_after([&](RunConfig& c) {
               local(c);

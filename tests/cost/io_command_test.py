@@ -15,7 +15,7 @@ import unittest
 IMPART = os.path.abspath(sys.argv.pop(1)) if len(sys.argv) > 1 else shutil.which("impart")
 SMALL = ["--examples", 1200, "--payload", 3072, "--workers", 4, "--epochs", 31]
 STORAGE = ["bytes_source", "bytes_local", "bytes_written", "bytes_sent", "bytes_received",
-           "flows_sent", "flows_received", "messages_sent", "messages_received", "examples_sent",
+           "flows_sent", "flows_received", "sends", "receives", "examples_sent",
            "examples_received", "peak_stored", "cache_hits", "cache_misses"]
 
 

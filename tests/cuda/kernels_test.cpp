@@ -66,6 +66,10 @@ TEST_F(DeviceKernels, GatherTheVeryFloatsOfTheCpu) {
   }
 }
 
+std::string_view name_of(const train::SignalSet& set, std::int64_t row) {
+  return importance::row_of(set.rows()[static_cast<std::size_t>(row)]).name;
+}
+
 TEST_F(DeviceKernels, MeasureTheSignalsOfTheDefinition) {
   std::vector<importance::AnyNotion> all(std::begin(importance::kNotions),
                                          std::end(importance::kNotions));
@@ -91,20 +95,15 @@ TEST_F(DeviceKernels, MeasureTheSignalsOfTheDefinition) {
                               .features = f.data_ptr<float>(),
                               .feature_count = 130,
                               .labels = y.data_ptr<std::int64_t>(),
-                              .out = out.data_ptr<float>(),
-                              .stride = rows,
+                              .signals = {.out = out.data_ptr<float>(), .stride = rows},
                               .grad_logits = gradient.data_ptr<float>()};
-    const std::vector<std::string_view> order = {
-        "loss", "probability", "correct", "margin", "entropy", "error_norm", "gradient_bound"};
-    for (std::size_t s = 0; s < order.size(); ++s) {
-      const auto& names = set.names();
-      const auto found = std::find(names.begin(), names.end(), order[s]);
-      ASSERT_NE(found, names.end()) << order[s];
-      call.places[s] = static_cast<int>(found - names.begin());
+    ASSERT_EQ(set.rows().size(), importance::kSignalCount);
+    for (std::size_t s = 0; s < set.rows().size(); ++s) {
+      call.signals.places.set(set.rows()[s], static_cast<std::int64_t>(s));
     }
     cuda::measure_signals(call, tensors::current_stream());
     for (std::int64_t s = 0; s < set.size(); ++s) {
-      EXPECT_LT(distance(out[s], expected[s]), 1e-5) << set.names()[static_cast<std::size_t>(s)];
+      EXPECT_LT(distance(out[s], expected[s]), 1e-5) << name_of(set, s);
     }
     EXPECT_LT(distance(gradient, leaf.grad()), 1e-5);
 
@@ -139,12 +138,11 @@ TEST_F(DeviceKernels, MeasureTheTokensOfTheDefinition) {
 
       const auto leaf_there = logits.cuda().requires_grad_(true);
       const auto there = models::measure_losses(leaf_there, targets.cuda());
-      ASSERT_TRUE(there.tokens.margin.defined());
+      ASSERT_TRUE(there.tokens.signals[importance::Signal::kMargin].defined());
       (there.examples * weights.cuda()).sum().backward();
       const auto found = set.compute({leaf_there, features.cuda()}, targets.cuda(), there);
       for (std::int64_t s = 0; s < set.size(); ++s) {
-        EXPECT_LT(distance(found[s], expected[s]), 1e-5)
-            << set.names()[static_cast<std::size_t>(s)];
+        EXPECT_LT(distance(found[s], expected[s]), 1e-5) << name_of(set, s);
       }
       EXPECT_LT(distance(leaf_there.grad(), leaf.grad()), type == torch::kFloat ? 1e-5 : 4e-3);
       EXPECT_EQ(leaf_there.grad()[1][5].abs().sum().item<float>(), 0);

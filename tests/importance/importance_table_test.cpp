@@ -156,9 +156,10 @@ TEST(RandomNotion, DrawsAnewInEveryWindow) {
 
 TEST(ImportanceTable, KeepsOnlyTheColumnsItNeeds) {
   const Columns columns = make_columns(find_entry(kNotions, "notion", "loss-average").needs, 10);
-  EXPECT_EQ(columns.loss_mean.size(), 10u);
-  EXPECT_TRUE(columns.loss_m2.empty());
-  EXPECT_TRUE(columns.probability_mean.empty());
+  EXPECT_EQ(columns.mean[Signal::kLoss].size(), 10u);
+  EXPECT_TRUE(columns.m2[Signal::kLoss].empty());
+  EXPECT_TRUE(columns.mean[Signal::kProbability].empty());
+  EXPECT_TRUE(columns.sum[Signal::kCorrect].empty());
   EXPECT_TRUE(columns.run_visits.empty());
   const Columns noise = make_columns(find_entry(kNotions, "notion", "random").needs, 10);
   EXPECT_TRUE(noise.visits.empty());

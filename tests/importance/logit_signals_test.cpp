@@ -9,13 +9,10 @@
 
 #include "impart/core/error.h"
 #include "impart/core/random.h"
+#include "tests/importance/signal_definitions.h"
 
 namespace impart::importance {
 namespace {
-
-constexpr StateSet kAll = StateSet::kLossMean | StateSet::kProbabilityMean | StateSet::kCorrect |
-                          StateSet::kMargin | StateSet::kEntropy | StateSet::kErrorNorm |
-                          StateSet::kGradientBound;
 
 struct Batch {
   std::size_t classes;
@@ -42,45 +39,35 @@ Batch make_batch(std::size_t rows, std::size_t classes, double spread) {
   return batch;
 }
 
-/// By the definitions, in doubles: loss, probability, correct, margin, entropy, error norm, bound.
-std::vector<double> expected_of(const Batch& batch, std::size_t row) {
-  const auto logit = [&](std::size_t c) { return double{batch.logits[row * batch.classes + c]}; };
-  const auto target = static_cast<std::size_t>(batch.targets[row]);
-  double largest = logit(0), other = -std::numeric_limits<double>::infinity(), sum = 0;
-  for (std::size_t c = 0; c < batch.classes; ++c) {
-    largest = std::max(largest, logit(c));
-    if (c != target) other = std::max(other, logit(c));
-  }
-  for (std::size_t c = 0; c < batch.classes; ++c) sum += std::exp(logit(c) - largest);
-  double entropy = 0, error = 0, squares = 0;
-  for (std::size_t c = 0; c < batch.classes; ++c) {
-    const double p = std::exp(logit(c) - largest) / sum;
-    entropy -= p > 0 ? p * std::log(p) : 0;
-    error += (p - (c == target ? 1 : 0)) * (p - (c == target ? 1 : 0));
-  }
-  for (std::size_t h = 0; h < 3; ++h) {
-    squares += double{batch.features[row * 3 + h]} * double{batch.features[row * 3 + h]};
-  }
-  const double loss = std::log(sum) + largest - logit(target);
-  return {
-      loss,    std::exp(-loss),  logit(target) > other ? 1.0 : 0.0,        logit(target) - other,
-      entropy, std::sqrt(error), std::sqrt(error) * std::sqrt(1 + squares)};
-}
-
 TEST(LogitSignals, AreThoseOfTheirDefinitions) {
   for (const std::size_t classes : {2, 3, 16, 17, 40, 1000}) {
     for (const double spread : {0.1, 3.0, 40.0}) {
       const Batch batch = make_batch(7, classes, spread);
-      const std::vector<float> found = signals_of_logits(batch.rows(), kAll);
+      const std::vector<float> found = signals_of_logits(batch.rows(), kAnySignal);
+      ASSERT_EQ(found.size(), kSignalCount * 7);
       for (std::size_t row = 0; row < 7; ++row) {
-        const std::vector<double> expected = expected_of(batch, row);
-        for (std::size_t signal = 0; signal < expected.size(); ++signal) {
-          EXPECT_NEAR(found[signal * 7 + row], expected[signal],
-                      1e-6 + 1e-5 * std::abs(expected[signal]))
-              << signals_for(kAll)[signal] << " of " << classes << " classes";
+        const PerSignal<double> expected =
+            testing::define_signals(std::span(batch.logits).subspan(row * classes, classes),
+                                    static_cast<std::size_t>(batch.targets[row]),
+                                    std::span(batch.features).subspan(row * 3, 3));
+        for (const SignalRow& signal : kSignals) {
+          const double value = expected[signal.signal];
+          EXPECT_NEAR(found[index(signal.signal) * 7 + row], value, 1e-6 + 1e-5 * std::abs(value))
+              << signal.name << " of " << classes << " classes";
         }
       }
     }
+  }
+}
+
+TEST(LogitSignals, AreThoseThatAreAskedFor) {
+  const Batch batch = make_batch(7, 5, 3);
+  const std::vector<float> all = signals_of_logits(batch.rows(), kAnySignal);
+  for (const SignalRow& signal : kSignals) {
+    ASSERT_EQ(signals_for(signal.mean), std::vector{signal.signal});
+    const std::vector<float> alone = signals_of_logits(batch.rows(), signal.mean);
+    EXPECT_TRUE(std::equal(alone.begin(), alone.end(), all.begin() + index(signal.signal) * 7))
+        << signal.name;
   }
 }
 

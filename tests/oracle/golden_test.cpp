@@ -179,12 +179,13 @@ void observe(importance::ImportanceTable& table, const json& step) {
   std::vector<ExampleId> ids;
   for (const json& id : step["ids"]) ids.push_back(ExampleId{id.get<std::uint64_t>()});
   const json& s = step["signals"];
-  const auto loss = numbers(s["loss"]), probability = numbers(s["probability"]),
-             correct = numbers(s["correct"]), margin = numbers(s["margin"]),
-             entropy = numbers(s["entropy"]), error_norm = numbers(s["error_norm"]),
-             gradient_bound = numbers(s["gradient_bound"]);
-  table.observe(step["epoch"], ids,
-                {loss, probability, correct, margin, entropy, error_norm, gradient_bound});
+  importance::PerSignal<std::vector<float>> values;
+  importance::Signals signals;
+  for (const importance::SignalRow& row : importance::kSignals) {
+    values[row.signal] = numbers(s.at(std::string(row.name)));
+    signals.*row.values = values[row.signal];
+  }
+  table.observe(step["epoch"], ids, signals);
 }
 
 TEST(Golden, Notions) {

@@ -93,8 +93,8 @@ TEST(Schedule, SaysWhatContradictsItself) {
 
 TEST(Schedule, CanBePrinted) {
   EXPECT_EQ(describe({20, Kind::kHeuristic, {5, 20}}),
-            "epoch 20   repartition by the heuristic, importance from epochs 5..19");
-  EXPECT_EQ(describe({0, Kind::kRandom, {}}), "epoch 0    new random partition");
+            "epoch 21   repartition by the heuristic, importance from epochs 6..20");
+  EXPECT_EQ(describe({0, Kind::kRandom, {}}), "epoch 1    new random partition");
 }
 
 }  // namespace

@@ -9,9 +9,11 @@ import unittest
 import unittest.mock
 
 import numpy as np
-from support import BUILT_IN
+from support import BUILT_IN, signals_of
 
 import impart
+from impart import _core
+from impart._device import device_signals
 
 try:
     import torch
@@ -59,6 +61,15 @@ class DevicePathTest(unittest.TestCase):
                               **{name: self.there(value) for name, value in batch.items()})
         self.compare(here, there, BUILT_IN)
         self.assertEqual(there.visits, 256)
+
+    def test_each_signal_alone(self):
+        logits, targets, features = torch.randn(9, 12), torch.randint(12, (9,)), torch.randn(9, 3)
+        expected = signals_of(logits.numpy(), targets.numpy(), features.numpy())
+        for name, _, _ in _core.signals():
+            found = device_signals([name], self.there(logits), self.there(targets), None,
+                                   self.there(features))
+            np.testing.assert_allclose(found[0].cpu().numpy(), expected[name], rtol=1e-4,
+                                       atol=1e-6, err_msg=name)
 
     def test_each_notion_alone(self):
         logits, targets = torch.randn(9, 12), torch.randint(12, (9,))

@@ -12,6 +12,8 @@ import numpy as np
 from support import one_batch, signals_of
 
 import impart
+from impart import _core
+from impart._device import OF_ROWS
 
 try:
     import torch
@@ -24,11 +26,12 @@ needs_torch = unittest.skipIf(torch is None, "needs torch")
 class SignalTest(unittest.TestCase):
     """What the core computes from logits, whatever they are given as."""
 
-    NAMES = {"loss": "loss-average", "probability": "confidence", "correct": "correctness",
-             "margin": "margin", "entropy": "entropy", "error_norm": "el2n"}
+    NAMES = [name for name, _, features in _core.signals() if not features]
 
     def found(self, ids, **batch):
-        tracker = impart.Tracker(int(np.max(np.asarray(ids))) + 1, list(self.NAMES.values()))
+        notions = [notion.name for notion in impart.notions()
+                   if notion.signals and set(notion.signals) <= set(self.NAMES)]
+        tracker = impart.Tracker(int(np.max(np.asarray(ids))) + 1, notions)
         tracker.observe(ids, **batch)
         statistics = tracker.statistics()
         return {name: statistics[f"{name}_mean"][np.asarray(ids)] for name in self.NAMES}
@@ -38,6 +41,11 @@ class SignalTest(unittest.TestCase):
         for name in self.NAMES:
             np.testing.assert_allclose(found[name], expected[name], rtol=10 * tolerance,
                                        atol=tolerance, err_msg=name)
+
+    def test_each_has_a_definition_and_an_implementation(self):
+        names = [name for name, _, _ in _core.signals()]
+        self.assertEqual(list(OF_ROWS), names)
+        self.assertEqual(list(signals_of(np.zeros((1, 2)), np.array([0]), np.zeros((1, 1)))), names)
 
     def test_any_number_of_classes(self):
         random = np.random.default_rng(1)

@@ -145,6 +145,7 @@ class Plots(MadeTest):
                          ["vanilla (n = 3)", "stripes (n = 3)", "blocks (n = 3)"])
         expected = study.metrics[study.metrics.arm == "blocks"].groupby("epoch").test_accuracy.mean()
         np.testing.assert_allclose(axes.lines[2].get_ydata(), expected)
+        np.testing.assert_array_equal(axes.lines[2].get_xdata(), expected.index + 1)
         self.assertEqual(axes.get_ylabel(), "test accuracy (%)")
         self.assertEqual(len(axes.collections), 3)
         band = axes.collections[2].get_paths()[0].vertices[:, 1]

@@ -73,13 +73,13 @@ def add_examples(folder, count, chance):
         (folder / f"partitions/epoch-{epoch:04}.csv").write_text(
             "id,worker\n" + "".join(f"{i},{(i * 7 + epoch) % 4}\n" for i in range(count)))
     storage = ["bytes_source", "bytes_local", "bytes_written", "bytes_sent", "bytes_received",
-               "flows_sent", "flows_received", "messages_sent", "messages_received",
+               "flows_sent", "flows_received", "sends", "receives",
                "examples_sent", "examples_received", "peak_stored", "cache_hits", "cache_misses"]
     phases = ["forward", "backward", "weight_exchange", "weight_update", "data_wait", "exchange",
               "importance_pass", "partition", "tracking", "evaluation", "checkpoint"]
     lines = [json.dumps({"epoch": epoch,
                          "workers": [{"worker": w, **{name: 1 for name in storage}} for w in range(4)],
-                         "processes": [{"rank": 0, "bytes_sent": 0, "messages_sent": 0,
+                         "processes": [{"rank": 0, "bytes_sent": 0, "sends": 0,
                                         "seconds": {name: 0.5 for name in phases}}],
                          "skipped": 0}) for epoch in range(5)]
     (folder / "ledger.jsonl").write_text("\n".join(lines) + "\n")

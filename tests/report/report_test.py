@@ -141,11 +141,21 @@ class LooseRunsTest(ReportTest):
         html = self.read("runs/report/report.html")
         self.assertIn("… and 4 more", out)
         for reason in ["empty", "failed: loss is nan", "killed, after 20 epochs", "preempted",
-                       "summary.json is not a JSON object", "no number", "metrics.jsonl:2", "same",
+                       "summary.json: not a JSON object", "no number", "metrics.jsonl:2", "same",
                        "not valid YAML"]:
             self.assertIn(reason, html)
         self.assertNotIn("\x1b", out + html)
         self.assertEqual(self.rows("runs/report/tables.csv")["vanilla"]["n"], "2")
+
+    def test_epochs_count_from_one(self):
+        made_runs.make_run(self.folder / "runs/one", 1)
+        self.succeed("runs", "--output", "report")
+        lines = self.read("report/report.md").splitlines()
+        header = next(i for i, line in enumerate(lines) if "| best epoch" in line)
+        cells = [[cell.strip() for cell in lines[i].split("|")] for i in (header, header + 2)]
+        shown = dict(zip(*cells))["best epoch"]
+        best = json.loads(self.read("runs/one/summary.json"))["best_epoch"]
+        self.assertEqual(float(shown), best + 1)
 
     def test_nothing_but_bad_runs_is_a_report_too(self):
         (self.folder / "runs/empty").mkdir(parents=True)

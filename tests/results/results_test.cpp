@@ -77,7 +77,7 @@ TEST(Results, AFinishedRunGivesSummaryAndEpochs) {
 }
 
 TEST(Results, ConfigurationsAreFlattened) {
-  const Settings settings = flatten_config("seed: 1\npartition: {warmup: 3}\nlist: [a, b]\n");
+  const SettingTexts settings = flatten_config("seed: 1\npartition: {warmup: 3}\nlist: [a, b]\n");
   EXPECT_EQ(setting(settings, "partition.warmup"), "3");
   EXPECT_EQ(setting(settings, "list"), "[a, b]");
   EXPECT_EQ(setting(settings, "none"), "");

@@ -24,8 +24,8 @@ LedgerEpoch make_epoch(std::uint32_t number) {
                              .bytes_received = 5,
                              .flows_sent = 6,
                              .flows_received = 7,
-                             .messages_sent = 8,
-                             .messages_received = 9,
+                             .sends = 8,
+                             .receives = 9,
                              .examples_sent = 10,
                              .examples_received = 11,
                              .peak_stored = 12 + worker,
@@ -34,7 +34,7 @@ LedgerEpoch make_epoch(std::uint32_t number) {
   }
   epoch.processes.push_back(
       {.bytes_sent = 20,
-       .messages_sent = 21,
+       .sends = 21,
        .seconds = {.forward = 0.5, .importance_pass = 1.25, .checkpoint = 2}});
   return epoch;
 }
@@ -62,8 +62,24 @@ TEST(LedgerFile, HasThePromisedMembers) {
   EXPECT_EQ(record.at("workers").at(1).at("flows_received"), 7);
   EXPECT_EQ(record.at("workers").at(1).size(), 15u);
   EXPECT_EQ(record.at("processes").at(0).at("rank"), 0);
-  EXPECT_EQ(record.at("processes").at(0).at("messages_sent"), 21);
+  EXPECT_EQ(record.at("processes").at(0).at("sends"), 21);
   EXPECT_EQ(record.at("processes").at(0).at("seconds").size(), 11u);
+}
+
+TEST(LedgerFile, ReadsFilesThatCalledSendsMessages) {
+  const TemporaryFolder folder;
+  std::string line = ledger_record(make_epoch(0)).dump();
+  for (const auto& [name, formerly] : {std::pair("\"sends\"", "\"messages_sent\""),
+                                       std::pair("\"receives\"", "\"messages_received\"")}) {
+    for (std::size_t at = 0; (at = line.find(name, at)) != std::string::npos;) {
+      line.replace(at, std::string_view(name).size(), formerly);
+    }
+  }
+  ASSERT_NE(line.find("messages_received"), std::string::npos);
+  folder.write("ledger.jsonl", line + "\n");
+  const auto epochs = read_ledger(folder / "ledger.jsonl");
+  ASSERT_EQ(epochs.size(), 1u);
+  EXPECT_EQ(ledger_record(epochs[0]), ledger_record(make_epoch(0)));
 }
 
 TEST(LedgerFile, TotalsAreSumsAndTheLargestPeak) {

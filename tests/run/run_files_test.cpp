@@ -22,45 +22,6 @@ std::vector<std::string> files_in(const TemporaryFolder& folder) {
   return names;
 }
 
-TEST(RunFiles, SummaryHasWhatTheDesignPromises) {
-  const TemporaryFolder folder;
-  write_summary(folder.path(),
-                {.best_accuracy = 83.5,
-                 .final_accuracy = 83.0,
-                 .best_epoch = 7,
-                 .epochs = 10,
-                 .weights_sha256 = "ab"},
-                Json{{"config_hash", "cd"}});
-  const Json json = Json::parse(read_text(folder / "summary.json"));
-  for (const char* name : {"best_accuracy",
-                           "best_epoch",
-                           "final_accuracy",
-                           "epochs",
-                           "examples",
-                           "workers",
-                           "processes",
-                           "seed",
-                           "seconds_total",
-                           "seconds_train",
-                           "seconds_tracking",
-                           "seconds_partition",
-                           "seconds_exchange",
-                           "seconds_eval",
-                           "examples_moved",
-                           "bytes_disk",
-                           "bytes_network",
-                           "messages",
-                           "peak_stored_examples",
-                           "weights_sha256",
-                           "config_hash"}) {
-    EXPECT_TRUE(json.contains(name)) << name;
-  }
-  EXPECT_EQ(json["best_accuracy"], 83.5);
-  EXPECT_EQ(json["best_epoch"], 7);
-  EXPECT_FALSE(json.contains("best_perplexity"));
-  EXPECT_EQ(files_in(folder), std::vector<std::string>{"summary.json"});
-}
-
 TEST(RunFiles, LeaveExactlyOneMarkerWhateverCameBefore) {
   const TemporaryFolder folder;
   EXPECT_EQ(read_status(folder.path()), std::nullopt);

@@ -20,8 +20,8 @@ TEST(MoveBytes, CountsFramesPiecesAndAnswers) {
   // 0 → 1: 324 bytes in 3 pieces, 2 answers. 1 → 0: 108 bytes in 1 piece, 1 answer.
   EXPECT_EQ(costs[0].bytes_sent, 324u + 8u);
   EXPECT_EQ(costs[0].bytes_received, 108u + 2u * 8u);
-  EXPECT_EQ(costs[0].messages_sent, 3u + 1u);
-  EXPECT_EQ(costs[0].messages_received, 1u + 2u);
+  EXPECT_EQ(costs[0].sends, 3u + 1u);
+  EXPECT_EQ(costs[0].receives, 1u + 2u);
   EXPECT_EQ(costs[0].examples_sent, 3u);
   EXPECT_EQ(costs[0].examples_received, 1u);
   EXPECT_EQ(costs[0].flows_sent, 1u);
@@ -32,7 +32,7 @@ TEST(MoveBytes, CountsFramesPiecesAndAnswers) {
 
 TEST(MoveBytes, OfNoMovesAreNone) {
   for (const StorageCost& cost : predict_move_costs({}, kHundred, {.workers = 3})) {
-    EXPECT_EQ(cost.bytes_sent + cost.bytes_received + cost.messages_sent + cost.flows_sent, 0u);
+    EXPECT_EQ(cost.bytes_sent + cost.bytes_received + cost.sends + cost.flows_sent, 0u);
   }
 }
 

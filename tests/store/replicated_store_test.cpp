@@ -60,7 +60,7 @@ TEST(ReplicatedStore, MovesNothing) {
   store->start_moves(placement::diff(random_partition(50, 3, 0), random_partition(50, 3, 1)));
   EXPECT_TRUE(store->advance_moves());
   for (const StorageCost& cost : store->take_costs()) {
-    EXPECT_EQ(cost.bytes_sent + cost.messages_sent + cost.peak_stored + cost.bytes_source, 0u);
+    EXPECT_EQ(cost.bytes_sent + cost.sends + cost.peak_stored + cost.bytes_source, 0u);
   }
 }
 

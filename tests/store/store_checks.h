@@ -52,8 +52,8 @@ inline void check_costs(const std::vector<store::StorageCost>& costs,
     equal(is.bytes_source, 0, "bytes from the source");
     equal(is.bytes_sent, should.bytes_sent, "bytes sent");
     equal(is.bytes_received, should.bytes_received, "bytes received");
-    equal(is.messages_sent, should.messages_sent, "messages sent");
-    equal(is.messages_received, should.messages_received, "messages received");
+    equal(is.sends, should.sends, "messages sent");
+    equal(is.receives, should.receives, "messages received");
     equal(is.flows_sent, should.flows_sent, "flows sent");
     equal(is.flows_received, should.flows_received, "flows received");
     equal(is.examples_sent, should.examples_sent, "examples sent");

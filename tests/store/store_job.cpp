@@ -85,10 +85,13 @@ json io_counts() {
 }
 
 json to_json(const StorageCost& cost) {
-  return {{"bytes_source", cost.bytes_source},          {"bytes_local", cost.bytes_local},
-          {"bytes_written", cost.bytes_written},        {"bytes_sent", cost.bytes_sent},
-          {"bytes_received", cost.bytes_received},      {"messages_sent", cost.messages_sent},
-          {"messages_received", cost.messages_received}};
+  return {{"bytes_source", cost.bytes_source},
+          {"bytes_local", cost.bytes_local},
+          {"bytes_written", cost.bytes_written},
+          {"bytes_sent", cost.bytes_sent},
+          {"bytes_received", cost.bytes_received},
+          {"sends", cost.sends},
+          {"receives", cost.receives}};
 }
 
 void run(const Options& options, comm::Communicator& communicator) {

@@ -110,7 +110,7 @@ class Check {
     check_costs(costs, hosted_, predicted, partition_.sizes());
     if (communicator_.size() == case_.workers && case_.workers > 1) {
       require(bytes == costs[0].bytes_sent, "bytes that went through the communicator");
-      require(messages == costs[0].messages_sent, "messages through the communicator");
+      require(messages == costs[0].sends, "messages through the communicator");
     }
     std::vector<std::int64_t> flows = {0};
     for (const StorageCost& cost : costs) flows[0] += static_cast<std::int64_t>(cost.flows_sent);

@@ -27,7 +27,7 @@ StudyPlan plan_from_text(const std::string& text) {
   return plan_of(folder.write("s.yaml", text));
 }
 
-RunResult nothing(const StudyRun&) {
+Finding nothing(const StudyRun&) {
   return {};
 }
 
@@ -56,7 +56,7 @@ TEST(StudyPlan, ASearchUnfoldsRungByRung) {
   EXPECT_EQ(first.runs[0].folder, "runs/lr-0-2/search-2/1");
   EXPECT_FALSE(first.search->winner);
   // The larger the learning rate, the better.
-  const StudyRecord last = unfold(plan, [&](const StudyRun& run) -> RunResult {
+  const StudyRecord last = unfold(plan, [&](const StudyRun& run) -> Finding {
     return {.is_settled = true, .value = config_of(plan, run).optimizer.lr};
   });
   ASSERT_EQ(last.search->rungs.size(), 2u);
@@ -73,7 +73,7 @@ TEST(StudyPlan, ASearchUnfoldsRungByRung) {
 TEST(StudyPlan, ARecordReadsBackAsItWas) {
   const TemporaryFolder folder;
   const StudyPlan plan = plan_from_text(kSearch);
-  const StudyRecord written = unfold(plan, [](const StudyRun& run) -> RunResult {
+  const StudyRecord written = unfold(plan, [](const StudyRun& run) -> Finding {
     return {true, run.epochs * 1.0};
   });
   write_study(folder.path(), written);
@@ -102,10 +102,10 @@ TEST(StudyStatus, ComparesOverTheSeedsThatBothHave) {
     }
   }
   const auto done = [](double value) {
-    return RunReport{.state = RunState::kDone, .value = value, .seconds = 8, .epochs_done = 4};
+    return RunReport{.state = Standing::kDone, .value = value, .seconds = 8, .epochs_done = 4};
   };
   const std::vector<RunReport> reports = {
-      done(10), done(13), {.state = RunState::kRunning, .epochs_done = 1}, done(15)};
+      done(10), done(13), {.state = Standing::kRunning, .epochs_done = 1}, done(15)};
   const StudyStatus status = summarise(record, reports);
   ASSERT_EQ(status.stages.size(), 1u);
   const ArmStatus& b = status.stages[0].arms[1];

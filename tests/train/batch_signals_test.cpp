@@ -1,14 +1,12 @@
 #include "impart/train/batch_signals.h"
 
 #include <cmath>
-#include <map>
-#include <string>
 
 #include <gtest/gtest.h>
 #include <torch/torch.h>
 
-#include "impart/importance/visits.h"
 #include "impart/models/losses.h"
+#include "tests/importance/signal_definitions.h"
 #include "tests/models/tensors.h"
 
 namespace impart::train {
@@ -27,46 +25,24 @@ struct Batch {
       torch::nn::functional::CrossEntropyFuncOptions().reduction(torch::kNone));
 };
 
-/// The signals of one example by their definition, in double.
-std::map<std::string_view, double> signals_of(const Batch& batch, std::int64_t row) {
-  const auto label = batch.labels[row].item<std::int64_t>();
-  std::vector<double> logits;
-  double sum = 0;
-  for (std::int64_t c = 0; c < kClasses; ++c) {
-    logits.push_back(batch.output.logits[row][c].item<double>());
-    sum += std::exp(logits.back());
-  }
-  double entropy = 0, error = 0, best_other = -INFINITY, features = 0;
-  for (std::int64_t c = 0; c < kClasses; ++c) {
-    const double p = std::exp(logits[c]) / sum;
-    entropy -= p * std::log(p);
-    error += std::pow(p - (c == label ? 1 : 0), 2);
-    if (c != label) best_other = std::max(best_other, logits[c]);
-  }
-  for (std::int64_t f = 0; f < kFeatures; ++f) {
-    features += std::pow(batch.output.features[row][f].item<double>(), 2);
-  }
-  const double p_true = std::exp(logits[label]) / sum;
-  return {{"loss", -std::log(p_true)},
-          {"probability", p_true},
-          {"correct", logits[label] > best_other ? 1 : 0},
-          {"margin", logits[label] - best_other},
-          {"entropy", entropy},
-          {"error_norm", std::sqrt(error)},
-          {"gradient_bound", std::sqrt(error) * std::sqrt(1 + features)}};
-}
-
 std::vector<float> values_in(const torch::Tensor& tensor) {
   const auto values = tensor.contiguous();
   return {values.data_ptr<float>(), values.data_ptr<float>() + values.numel()};
 }
 
+/// The signals of one example by their definition.
+importance::PerSignal<double> signals_of(const Batch& batch, std::int64_t row) {
+  return testing::define_signals(values_in(batch.output.logits[row]),
+                                 static_cast<std::size_t>(batch.labels[row].item<std::int64_t>()),
+                                 values_in(batch.output.features[row]));
+}
+
 TEST(SignalSet, ComputesAllSignalsByTheirDefinition) {
   const Batch batch;
   const SignalSet set({std::begin(importance::kNotions), std::end(importance::kNotions)});
-  ASSERT_EQ(set.size(), 7);
+  ASSERT_EQ(static_cast<std::size_t>(set.size()), importance::kSignalCount);
   const auto computed = set.compute(batch.output, batch.labels, {batch.losses, {}});
-  ASSERT_EQ(computed.sizes(), (std::vector<std::int64_t>{7, kRows}));
+  ASSERT_EQ(computed.sizes(), (std::vector<std::int64_t>{set.size(), kRows}));
   const std::vector<float> values = values_in(computed);
   const importance::Signals signals = set.view(values, kRows);
   double correct = 0;
@@ -75,9 +51,9 @@ TEST(SignalSet, ComputesAllSignalsByTheirDefinition) {
     for (const importance::SignalRow& signal : importance::kSignals) {
       ASSERT_EQ((signals.*signal.values).size(), static_cast<std::size_t>(kRows)) << signal.name;
       const auto value = double{(signals.*signal.values)[row]};
-      EXPECT_NEAR(value, expected.at(signal.name), 2e-6 * (1 + std::abs(value))) << signal.name;
+      EXPECT_NEAR(value, expected[signal.signal], 2e-6 * (1 + std::abs(value))) << signal.name;
     }
-    correct += expected.at("correct");
+    correct += expected[importance::Signal::kCorrect];
   }
   EXPECT_GT(correct, 0);
   EXPECT_LT(correct, static_cast<double>(kRows));
@@ -93,8 +69,9 @@ TEST(SignalSet, ComputesOnlyWhatItsNotionsNeed) {
     const importance::Signals signals = set.view(values, kRows);
     std::int64_t rows = 0;
     for (const importance::SignalRow& signal : importance::kSignals) {
-      const bool always = signal.name == "loss" || signal.name == "correct";
-      const bool needed = always || importance::overlap(notion.needs, signal.needed_for);
+      const bool always = signal.signal == importance::Signal::kLoss ||
+                          signal.signal == importance::Signal::kCorrect;
+      const bool needed = always || importance::overlap(notion.needs, signal.needed_for());
       EXPECT_EQ(!(signals.*signal.values).empty(), needed) << notion.name << " " << signal.name;
       rows += needed ? 1 : 0;
     }
@@ -156,18 +133,19 @@ TEST(SignalSet, OfTokenBlocksAreMeansOverTheTokensThatCount) {
   const importance::Signals signals = set.view(values, kBlocks);
   for (std::int64_t block = 0; block < kBlocks; ++block) {
     const Batch tokens = token_as_example(output, targets, block);
-    std::map<std::string_view, double> means;
+    importance::PerSignal<double> means;
     double count = 0;
     for (std::int64_t t = 0; t < kTokens; ++t) {
       if (targets[block][t].item<std::int64_t>() == models::kNoTarget) continue;
-      for (const auto& [name, value] : signals_of(tokens, t)) means[name] += value;
+      const auto token = signals_of(tokens, t);
+      for (std::size_t s = 0; s < importance::kSignalCount; ++s) means.values[s] += token.values[s];
       ++count;
     }
-    for (auto& [name, value] : means) value /= count;
-    means["probability"] = std::exp(-means["loss"]);
+    for (double& value : means.values) value /= count;
+    means[importance::Signal::kProbability] = std::exp(-means[importance::Signal::kLoss]);
     for (const importance::SignalRow& signal : importance::kSignals) {
       const auto value = double{(signals.*signal.values)[block]};
-      EXPECT_NEAR(value, means.at(signal.name), 4e-6 * (1 + std::abs(value)))
+      EXPECT_NEAR(value, means[signal.signal], 4e-6 * (1 + std::abs(value)))
           << signal.name << " of block " << block;
     }
   }

@@ -13,11 +13,11 @@ constexpr std::uint32_t kWeyl0 = 0x9E3779B9, kWeyl1 = 0xBB67AE85;
 constexpr int kRounds = 10;
 constexpr int kBlocks = 16;  ///< that are computed side by side
 
-using Words = std::array<std::uint32_t, kBlocks>;
+using BlockWords = std::array<std::uint32_t, kBlocks>;
 
 /// One round of philox4x32_10 (impart/core/philox.h) on all blocks.
-IMPART_INLINE void mix(Words& c0, Words& c1, Words& c2, Words& c3, std::uint32_t key0,
-                       std::uint32_t key1) {
+IMPART_INLINE void mix(BlockWords& c0, BlockWords& c1, BlockWords& c2, BlockWords& c3,
+                       std::uint32_t key0, std::uint32_t key1) {
   for (int i = 0; i < kBlocks; ++i) {
     const std::uint64_t product0 = std::uint64_t{kMultiplier0} * c0[i];
     const std::uint64_t product1 = std::uint64_t{kMultiplier1} * c2[i];
@@ -28,7 +28,7 @@ IMPART_INLINE void mix(Words& c0, Words& c1, Words& c2, Words& c3, std::uint32_t
   }
 }
 
-IMPART_INLINE void write_halves(const Words& words, const DropoutMaskSpec& spec, float* mask) {
+IMPART_INLINE void write_halves(const BlockWords& words, const DropoutMaskSpec& spec, float* mask) {
   for (int i = 0; i < kBlocks; ++i) {
     mask[i] = (words[i] & 0xFFFF) < spec.dropped ? 0.0f : spec.kept;
     mask[kBlocks + i] = (words[i] >> 16) < spec.dropped ? 0.0f : spec.kept;
@@ -36,7 +36,7 @@ IMPART_INLINE void write_halves(const Words& words, const DropoutMaskSpec& spec,
 }
 
 IMPART_INLINE void draw_group(const DropoutMaskSpec& spec, std::uint64_t group, float* mask) {
-  Words c0, c1, c2, c3;
+  BlockWords c0, c1, c2, c3;
   const std::uint64_t first = group * kBlocks;
   for (int i = 0; i < kBlocks; ++i) {
     c0[i] = static_cast<std::uint32_t>(first) + static_cast<std::uint32_t>(i);

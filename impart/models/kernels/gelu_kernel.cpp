@@ -14,7 +14,7 @@ constexpr float kCube = 0.044715f;
 /// s := σ(2 u(x)), without overflow for any x.
 IMPART_INLINE void gate_of(const Floats& x, Floats& s) {
   const Floats twice_u = kTwiceRoot * (x + kCube * x * x * x);
-  const Words negative = twice_u < 0;
+  const SignedWords negative = twice_u < 0;
   Floats small = negative ? twice_u : -twice_u;
   exponentiate(small);
   s = (negative ? small : Floats{} + 1.0f) / (1.0f + small);

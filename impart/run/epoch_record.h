@@ -1,0 +1,66 @@
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string_view>
+
+#include <nlohmann/json_fwd.hpp>
+
+#include "impart/placement/placement.h"
+
+namespace impart::run {
+
+/// What one epoch came to: a line of metrics.jsonl.
+struct EpochRecord {
+  std::uint32_t epoch = 0;  ///< counted from 0, as in all files
+  std::uint64_t step = 0;   ///< of the run, after the epoch
+  double learning_rate = 0;
+  double train_loss = 0, train_accuracy = 0;
+  std::optional<double> test_loss = {}, test_accuracy = {};
+  std::optional<double> test_perplexity = {}, test_bits_per_byte = {};  ///< of language
+  std::uint64_t non_finite = 0;  ///< visits with a NaN or infinite signal
+  std::uint64_t skipped = 0;     ///< examples that could not be read
+  /// What happened to the partition before the epoch, or null.
+  const placement::PlacementChange* change = nullptr;
+  double seconds_train = 0, seconds = 0;
+};
+
+/// Calls f(name, value, tag) for every member in the order of metrics.jsonl: the one list of them.
+/// Those without a value are left out of the line. The tag is the name in TensorBoard, "" if it is
+/// not shown there.
+template <class Function>
+void for_each_epoch_member(const EpochRecord& r, Function&& f) {
+  f("epoch", r.epoch, "");
+  f("step", r.step, "");
+  f("learning_rate", r.learning_rate, "train/learning_rate");
+  f("train_loss", r.train_loss, "train/loss");
+  f("train_accuracy", r.train_accuracy, "train/accuracy");
+  f("test_loss", r.test_loss, "test/loss");
+  f("test_accuracy", r.test_accuracy, "test/accuracy");
+  f("test_perplexity", r.test_perplexity, "test/perplexity");
+  f("test_bits_per_byte", r.test_bits_per_byte, "test/bits_per_byte");
+  f("non_finite", r.non_finite, "");
+  f("skipped", r.skipped > 0 ? std::optional(r.skipped) : std::nullopt, "");
+  f("placement", r.change, "");
+  f("seconds_train", r.seconds_train, "");
+  f("seconds", r.seconds, "");
+}
+
+/// Calls f(name, number, tag) for what is recorded of a change besides its kind: by name in
+/// metrics.jsonl, in this order in a checkpoint. `Change` may be const.
+template <class Change, class Function>
+void for_each_change_member(Change& c, Function&& f) {
+  f("moved", c.moved, "placement/moved");
+  f("messages", c.messages, "");
+  f("imbalance_cv", c.imbalance_cv, "placement/imbalance_cv");
+  f("imbalance_ks", c.imbalance_ks, "");
+  f("class_skew", c.class_skew, "");
+}
+
+/// "random", "heuristic", "exchange".
+std::string_view name_of(placement::ScheduleEvent::Kind kind);
+
+/// The line of metrics.jsonl.
+nlohmann::ordered_json epoch_line(const EpochRecord& record);
+
+}  // namespace impart::run

@@ -1,0 +1,73 @@
+#include "impart/run/summary.h"
+
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+#include "impart/core/error.h"
+#include "impart/core/file.h"
+#include "impart/run/json_file.h"
+
+namespace impart::run {
+namespace {
+
+/// Stands for a value of any type.
+struct Anything {
+  template <class Value>
+  operator Value() const;  // NOLINT(google-explicit-constructor)
+};
+
+/// How many members an aggregate has.
+template <class Aggregate, class... Values>
+consteval std::size_t count_members() {
+  if constexpr (requires { Aggregate{Values{}..., Anything{}}; }) {
+    return count_members<Aggregate, Values..., Anything>();
+  } else {
+    return sizeof...(Values);
+  }
+}
+
+consteval std::size_t count_listed() {
+  std::size_t listed = 0;
+  RunSummary summary;
+  for_each_summary_member(summary, [&](const char*, auto&, OnResume) { ++listed; });
+  return listed;
+}
+static_assert(count_listed() == count_members<RunSummary>(),
+              "for_each_summary_member lacks a member");
+
+template <class Value>
+void put(nlohmann::ordered_json& json, const char* name, const Value& value) {
+  json[name] = value;
+}
+void put(nlohmann::ordered_json& json, const char* name, const std::optional<double>& value) {
+  if (value) json[name] = *value;
+}
+
+}  // namespace
+
+void write_summary(const std::string& folder, const RunSummary& summary) {
+  auto json = nlohmann::ordered_json::object();
+  for_each_summary_member(
+      summary, [&](const char* name, const auto& value, OnResume) { put(json, name, value); });
+  write_json(folder + "/summary.json", json);
+}
+
+std::optional<double> SummaryFile::number(std::string_view name) const {
+  const auto found = numbers.find(name);
+  return found == numbers.end() ? std::nullopt : std::optional(found->second);
+}
+
+SummaryFile read_summary(const std::string& folder) {
+  const InputFile file(folder + "/summary.json");
+  const auto json = nlohmann::json::parse(file.text(), nullptr, /*exceptions=*/false);
+  if (!json.is_object()) throw DataError(fmt::format("{}: not a JSON object", file.path()));
+  SummaryFile summary;
+  for (const auto& [name, value] : json.items()) {
+    if (value.is_number()) summary.numbers[name] = value.get<double>();
+    if (name == "config_hash" && value.is_string()) summary.config_hash = value.get<std::string>();
+    if (name == "seed" && value.is_number_unsigned()) summary.seed = value.get<std::uint64_t>();
+  }
+  return summary;
+}
+
+}  // namespace impart::run

@@ -1,0 +1,105 @@
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <optional>
+#include <string>
+#include <string_view>
+
+namespace impart::run {
+
+/// How a run came out and what it cost: the members of summary.json. Classifiers have accuracies
+/// (percent), language models perplexities and bits per byte.
+struct RunSummary {
+  std::optional<double> best_accuracy = {};
+  std::optional<double> final_accuracy = {};
+  std::optional<double> best_perplexity = {};
+  std::optional<double> final_perplexity = {};
+  std::optional<double> best_bits_per_byte = {};
+  std::optional<double> final_bits_per_byte = {};
+  std::uint32_t best_epoch = 0;  ///< counted from 0, as in all files
+  std::uint32_t epochs = 0;
+  std::uint64_t examples = 0;
+  std::uint32_t workers = 0;
+  std::uint32_t processes = 0;
+  std::uint64_t seed = 0;
+  double seconds_total = 0;
+  double seconds_train = 0;
+  double seconds_tracking = 0;
+  double seconds_partition = 0;
+  double seconds_exchange = 0;
+  double seconds_importance_pass = 0;  ///< of seconds_exchange: forward passes for importance
+  double seconds_eval = 0;
+  std::uint64_t examples_moved = 0;
+  std::uint64_t bytes_disk = 0;
+  std::uint64_t bytes_network = 0;
+  std::uint64_t messages = 0;  ///< sum over move plans of the pairs of workers that send anything
+  std::uint64_t peak_stored_examples = 0;
+  std::string weights_sha256 = {};
+  std::string config_hash = {};
+  std::uint64_t largest_part = 0;         ///< examples of the worker that has most, at the end
+  std::uint64_t payload_bytes_total = 0;  ///< of the data set
+};
+
+/// What becomes of a member when a run goes on from a checkpoint.
+enum class OnResume {
+  kGoesOn,     ///< it is in the checkpoint, and the run adds to it or improves it
+  kAnew,       ///< it is in the checkpoint, but what goes on sets its own
+  kFromState,  ///< the checkpoint holds it beside the summary, or it is known only at the end
+};
+
+/// Calls f(name, member, on_resume) for every member in the order of summary.json: the one list of
+/// them, which writing summaries and checkpoints and reading them go by. Optional members are left
+/// out of files while they have no value. `Summary` may be const.
+template <class Summary, class Function>
+constexpr void for_each_summary_member(Summary& s, Function&& f) {
+  using enum OnResume;
+  f("best_accuracy", s.best_accuracy, kGoesOn);
+  f("final_accuracy", s.final_accuracy, kGoesOn);
+  f("best_perplexity", s.best_perplexity, kGoesOn);
+  f("final_perplexity", s.final_perplexity, kGoesOn);
+  f("best_bits_per_byte", s.best_bits_per_byte, kGoesOn);
+  f("final_bits_per_byte", s.final_bits_per_byte, kGoesOn);
+  f("best_epoch", s.best_epoch, kGoesOn);
+  f("epochs", s.epochs, kGoesOn);
+  f("examples", s.examples, kGoesOn);
+  f("workers", s.workers, kGoesOn);
+  f("processes", s.processes, kAnew);
+  f("seed", s.seed, kGoesOn);
+  f("seconds_total", s.seconds_total, kFromState);
+  f("seconds_train", s.seconds_train, kGoesOn);
+  f("seconds_tracking", s.seconds_tracking, kGoesOn);
+  f("seconds_partition", s.seconds_partition, kGoesOn);
+  f("seconds_exchange", s.seconds_exchange, kGoesOn);
+  f("seconds_importance_pass", s.seconds_importance_pass, kGoesOn);
+  f("seconds_eval", s.seconds_eval, kGoesOn);
+  f("examples_moved", s.examples_moved, kGoesOn);
+  f("bytes_disk", s.bytes_disk, kGoesOn);
+  f("bytes_network", s.bytes_network, kGoesOn);
+  f("messages", s.messages, kGoesOn);
+  f("peak_stored_examples", s.peak_stored_examples, kGoesOn);
+  f("weights_sha256", s.weights_sha256, kFromState);
+  f("config_hash", s.config_hash, kFromState);
+  f("largest_part", s.largest_part, kFromState);
+  f("payload_bytes_total", s.payload_bytes_total, kFromState);
+}
+
+/// Writes folder/summary.json, complete or not at all. IoError.
+void write_summary(const std::string& folder, const RunSummary& summary);
+
+/// What a summary.json says. Files of other versions may lack members or have more.
+struct SummaryFile {
+  std::map<std::string, double, std::less<>> numbers = {};
+  std::optional<std::uint64_t> seed = {};  ///< exact, where a double may not be
+  std::string config_hash = {};            ///< "" if it is not there
+
+  /// Absent if there is no number of that name.
+  std::optional<double> number(std::string_view name) const;
+};
+
+/// Reads folder/summary.json: the one parser of it. DataError (path) if it cannot be read or is not
+/// a JSON object.
+SummaryFile read_summary(const std::string& folder);
+
+}  // namespace impart::run
