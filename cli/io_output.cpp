@@ -38,7 +38,7 @@ std::string moves_table(const IoPrediction& prediction, bool raw) {
                    "network/epoch", "network/run", "peak stored", "bound"});
   for (const auto& [strategy, cost] : prediction.rows) {
     table.add({strategy.name, count_text(cost.later.examples_moved),
-               expected_text(cost, prediction.base.epochs),
+               expected_text(cost, prediction.base.epochs.value()),
                fmt::format("{:.1f} %", 100 * share_moved(prediction, cost)),
                count_text(cost.later.flows), count_text(cost.later.importance_pass),
                bytes_text(cost.later.network_bytes, raw), bytes_text(cost.run.network_bytes, raw),
@@ -105,7 +105,7 @@ void print_tables(const IoPrediction& prediction, bool raw) {
   fmt::print("{} examples of {} ({}), {} workers, {} epochs, importance with drift {}\n\n",
              spec.examples, bytes_text(spec.payload_bytes, raw),
              bytes_text(static_cast<double>(spec.examples) * spec.payload_bytes, raw),
-             prediction.base.workers, prediction.base.epochs, spec.drift);
+             prediction.base.workers, prediction.base.epochs.value(), spec.drift);
   fmt::print("What moves in a partitioned store (/epoch: mean of the epochs after the first)\n{}\n",
              moves_table(prediction, raw));
   fmt::print(
@@ -247,7 +247,7 @@ void print_prediction(const IoPrediction& prediction, const IoOutput& output) {
   const Json json = {{"examples", spec.examples},
                      {"payload_bytes", spec.payload_bytes},
                      {"workers", prediction.base.workers},
-                     {"epochs", prediction.base.epochs},
+                     {"epochs", prediction.base.epochs.value()},
                      {"cache_bytes", spec.cache_bytes},
                      {"drift", spec.drift},
                      {"strategies", rows}};

@@ -88,7 +88,7 @@ std::vector<double> simulate_cache(const placement::PlacementSpec& decisions,
   Caches caches(decisions.workers, spec);
   std::vector<double> shares;
   auto event = simulated.schedule().begin();
-  for (std::uint32_t epoch = 0; epoch < std::min(spec.epochs, decisions.epochs); ++epoch) {
+  for (std::uint32_t epoch = 0; epoch < std::min(spec.epochs, decisions.epochs.value()); ++epoch) {
     if (event != simulated.schedule().end() && event->epoch == epoch) {
       if (simulated.has_importance_pass(*event)) {
         caches.read(simulated.placement().partition().parts());

@@ -53,7 +53,7 @@ MoveSimulationSpec simulation_spec(const placement::PlacementSpec& decisions, co
 /// By epoch, the share of reads that are not hits.
 std::vector<double> shares_of_misses(const placement::PlacementSpec& decisions,
                                      const IoSpec& spec) {
-  std::vector<double> misses(decisions.epochs, 1.0);
+  std::vector<double> misses(decisions.epochs.value(), 1.0);
   if (spec.cache_bytes == 0 || spec.examples == 0 || spec.payload_bytes <= 0) return misses;
   const std::uint32_t workers = decisions.workers;
   const std::uint64_t examples =
@@ -132,7 +132,7 @@ StrategyCost predict_io(const placement::PlacementSpec& decisions, const IoSpec&
   StrategyCost cost;
   double peak = 0;
   auto moves = simulated.events.begin();
-  for (std::uint32_t epoch = 0; epoch < decisions.epochs; ++epoch) {
+  for (std::uint32_t epoch = 0; epoch < decisions.epochs.value(); ++epoch) {
     EpochFacts facts{.is_first = epoch == 0,
                      .examples = static_cast<double>(spec.examples),
                      .payload_bytes = spec.payload_bytes,
@@ -148,7 +148,7 @@ StrategyCost predict_io(const placement::PlacementSpec& decisions, const IoSpec&
     if (epoch == 0) cost.first = of_epoch;
     add(cost.run, of_epoch);
   }
-  cost.later = mean_after(cost.first, cost.run, decisions.epochs);
+  cost.later = mean_after(cost.first, cost.run, decisions.epochs.value());
   cost.expected_moved = expected_moves(decisions, spec.examples);
   const double share = largest_share(decisions, simulated.events);
   const auto part = static_cast<double>(ceil_div(spec.examples, decisions.workers));

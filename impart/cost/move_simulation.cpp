@@ -78,10 +78,12 @@ double moves_of_random(std::uint64_t examples, std::uint32_t workers) {
 /// By one example that every worker gives; none if there is no formula.
 std::optional<double> moves_per_given(const placement::PlacementSpec& decisions) {
   const std::uint32_t workers = decisions.workers;
-  placement::Exchange* exchange = decisions.exchange->function;
-  if (exchange == placement::exchange_uniformly || exchange == placement::exchange_by_importance)
+  placement::Exchange* const* const exchange =
+      decisions.exchange->function.target<placement::Exchange*>();
+  if (exchange == nullptr) return std::nullopt;
+  if (*exchange == placement::exchange_uniformly || *exchange == placement::exchange_by_importance)
     return workers - 1.0;
-  if (exchange == placement::exchange_in_pairs) return 2.0 * (workers / 2);
+  if (*exchange == placement::exchange_in_pairs) return 2.0 * (workers / 2);
   return std::nullopt;
 }
 

@@ -134,7 +134,7 @@ std::uint64_t LoadedData::payload_bytes() const {
 }
 
 LoadedData take_own_data(OwnData data, const std::string& name) {
-  return std::visit([&](auto&& sets) { return take(std::move(sets), spec); }, std::move(data.sets));
+  return std::visit([&](auto&& sets) { return take(std::move(sets), name); }, std::move(data.sets));
 }
 
 }  // namespace impart::feed

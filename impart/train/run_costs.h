@@ -4,7 +4,7 @@
 
 #include "impart/comm/communicator.h"
 #include "impart/run/ledger_file.h"
-#include "impart/run/run_files.h"
+#include "impart/run/summary.h"
 #include "impart/store/ledger.h"
 #include "impart/store/store.h"
 
