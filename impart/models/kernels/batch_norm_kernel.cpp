@@ -141,8 +141,8 @@ void normalise_strip(const BatchNormStrip& strip, const float* x, const float* w
   });
 }
 
-void differentiate_strip(const BatchNormStrip& strip, const BatchNormBackward& inputs,
-                         float* grad_x, float* grad_weight, float* grad_bias) {
+void differentiate_strip(const BatchNormStrip& strip, const StripBackward& inputs, float* grad_x,
+                         float* grad_weight, float* grad_bias) {
   GradientColumns columns;
   for (std::int64_t channel = 0; channel < strip.channels; ++channel) {
     std::ranges::fill(columns_of(strip, columns.mean, channel), inputs.mean[channel]);

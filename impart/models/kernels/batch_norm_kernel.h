@@ -34,7 +34,7 @@ void normalise_strip(const BatchNormStrip& strip, const float* x, const float* w
                      const float* bias, double epsilon, BatchNormMoments moments, float* y);
 
 /// What the backward pass of a strip reads; the pointers are as in normalise_strip.
-struct BatchNormBackward {
+struct StripBackward {
   const float* x;
   const float* grad_y;
   const float* weight;
@@ -44,7 +44,7 @@ struct BatchNormBackward {
 };
 
 /// Writes the gradient of the loss by x, and this worker's share of those by weight and bias.
-void differentiate_strip(const BatchNormStrip& strip, const BatchNormBackward& inputs,
-                         float* grad_x, float* grad_weight, float* grad_bias);
+void differentiate_strip(const BatchNormStrip& strip, const StripBackward& inputs, float* grad_x,
+                         float* grad_weight, float* grad_bias);
 
 }  // namespace impart::kernels

@@ -92,18 +92,18 @@ class CpuBatchNorm : public torch::autograd::Function<CpuBatchNorm> {
     const auto starts = context->saved_data["starts"].toIntVector();
     torch::Tensor grad_x = torch::empty_like(x);
     torch::Tensor grad_weight = torch::zeros_like(mean), grad_bias = torch::zeros_like(mean);
-    const kernels::BatchNormBackward whole{.x = x.data_ptr<float>(),
-                                           .grad_y = grad_y.data_ptr<float>(),
-                                           .weight = saved[1].data_ptr<float>(),
-                                           .mean = mean.data_ptr<float>(),
-                                           .variance = saved[3].data_ptr<float>(),
-                                           .epsilon = context->saved_data["epsilon"].toDouble()};
+    const kernels::StripBackward whole{.x = x.data_ptr<float>(),
+                                       .grad_y = grad_y.data_ptr<float>(),
+                                       .weight = saved[1].data_ptr<float>(),
+                                       .mean = mean.data_ptr<float>(),
+                                       .variance = saved[3].data_ptr<float>(),
+                                       .epsilon = context->saved_data["epsilon"].toDouble()};
     float* grad_x_data = grad_x.data_ptr<float>();
     float* grad_weight_data = grad_weight.data_ptr<float>();
     float* grad_bias_data = grad_bias.data_ptr<float>();
     for_each_strip(x, starts, [&](std::int64_t worker, const kernels::BatchNormStrip& strip) {
       const std::int64_t at = worker * mean.size(1) + strip.first_channel;
-      kernels::BatchNormBackward inputs = whole;
+      kernels::StripBackward inputs = whole;
       inputs.weight += strip.first_channel;
       inputs.mean += at;
       inputs.variance += at;
