@@ -15,7 +15,7 @@ namespace impart {
 namespace {
 
 /// A folder that disappears with the test.
-class SafetensorsTest : public testing::Test {
+class SafetensorsTest : public ::testing::Test {
  protected:
   SafetensorsTest() { std::filesystem::create_directories(folder_); }
   ~SafetensorsTest() override { std::filesystem::remove_all(folder_); }

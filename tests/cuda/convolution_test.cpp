@@ -14,13 +14,13 @@ using testing::random_tensor;
 
 class DeviceConvolutions : public testing::GpuTest {};
 
-struct Case {
+struct ConvolutionCase {
   const char* name;
   models::ConvolutionSpec spec;
   std::int64_t size;
 };
 
-const Case kCases[] = {
+const ConvolutionCase kConvolutionCases[] = {
     {"folded", {.in = 3, .out = 64, .kernel = 7, .stride = 2}, 32},
     {"folded, one channel", {.in = 1, .out = 64, .kernel = 7, .stride = 2}, 28},
     {"middle tap", {.in = 64, .out = 128, .kernel = 3}, 1},
@@ -33,7 +33,7 @@ const Case kCases[] = {
 TEST_F(DeviceConvolutions, AreTheConvolution) {
   train::leave_default_stream();
   tensors::SideStream side;
-  for (const Case& c : kCases) {
+  for (const ConvolutionCase& c : kConvolutionCases) {
     for (const auto type : {torch::kFloat, torch::kBFloat16}) {
       SCOPED_TRACE(std::string(c.name) + " " + c10::toString(type));
       const models::ConvolutionSpec& spec = c.spec;

@@ -86,7 +86,7 @@ class ResumeTest(training.TrainingTest):
         self.assert_same_outcome(self.run_folder(name).outcome(), self.reference(base)[1])
 
 
-class KillTest(ResumeTest):
+class KilledRunTest(ResumeTest):
     def moment(self, draw, run, epochs):
         """What to wait for before the kill: its name, and whether it has come."""
         epoch = draw.randint(min(run.lines() + 1, epochs), epochs)
@@ -140,9 +140,13 @@ class KillTest(ResumeTest):
         print(f"seed {seed}: {runs} runs, killed {kills} times, after so many epochs: "
               f"{', '.join(moments)}", flush=True)
 
+
+class KillTest(KilledRunTest):
     def test_killed_at_any_moment(self):
         self.kill_and_compare(SHORT, KILLS, SEED)
 
+
+class KillOthersTest(KilledRunTest):
     def test_killed_with_an_exchange_and_models_that_differ(self):
         self.kill_and_compare(EXCHANGE, max(2, KILLS // 4), SEED + 1)
 
@@ -150,7 +154,7 @@ class KillTest(ResumeTest):
         self.kill_and_compare(BATCH_NORM, max(2, KILLS // 4), SEED + 2)
 
 
-class SignalTest(ResumeTest):
+class StoppedRunTest(ResumeTest):
     def check_signal(self, base, number, epochs):
         name = f"stopped-{number}-{epochs}"
         run = self.run_folder(name)
@@ -164,6 +168,8 @@ class SignalTest(ResumeTest):
         self.assertIn(f"resuming from {name}/checkpoints/step-", err)
         self.check_end(base, name)
 
+
+class SignalTest(StoppedRunTest):
     def test_sigterm_and_sigint_inside_an_epoch(self):
         for number, epochs in [(signal.SIGTERM, 1), (signal.SIGINT, 3)]:
             self.check_signal(SHORT, number, epochs)
@@ -177,6 +183,8 @@ class SignalTest(ResumeTest):
     def test_with_adamw(self):
         self.check_signal(ADAMW, signal.SIGTERM, 1)
 
+
+class SignalAtOddMomentsTest(StoppedRunTest):
     def test_stopped_again_and_again(self):
         run = self.run_folder("stops")
         self.assertEqual(self.stop_in_epoch(SHORT, "stops", 1).wait(), 85)

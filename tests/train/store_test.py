@@ -27,16 +27,16 @@ BASE = {**SHORT, "epochs": 4, "data.train_examples": 163, "partition.warmup": 1,
         "workers.reduce": "exact"}
 PARTS = {"store.kind": "partitioned"}
 LOCAL = {"partition.heuristic": "random", "partition.interval": 0, "partition.warmup": 0}
-STRATEGIES = {
+HEURISTICS = {
     "global": {"partition.heuristic": "random", "partition.interval": 1, "partition.warmup": 0},
     "local": LOCAL,
     "stripes": {"partition.heuristic": "stripes"},
     "sticky stripes": {"partition.heuristic": "stripes", "partition.sticky": "true"},
     "blocks": {"partition.heuristic": "blocks"},
     "sticky blocks": {"partition.heuristic": "blocks", "partition.sticky": "true"},
-    **{strategy: {**LOCAL, "exchange.strategy": strategy, "exchange.fraction": 0.3}
-       for strategy in ["partial", "is", "is-pair", "ilag-pair", "balance-pair"]},
 }
+EXCHANGES = {strategy: {**LOCAL, "exchange.strategy": strategy, "exchange.fraction": 0.3}
+             for strategy in ["partial", "is", "is-pair", "ilag-pair", "balance-pair"]}
 PAYLOAD = 3 * 32 * 32
 FRAME = 8
 ACKNOWLEDGEMENT = 8
@@ -63,9 +63,11 @@ class StoreTest(training.TrainingTest):
         return run
 
 
-class SameRunTest(StoreTest):
-    def test_every_strategy_trains_the_same_from_parts_as_from_the_whole(self):
-        for name, strategy in STRATEGIES.items():
+class StrategyTest(StoreTest):
+    """From parts every strategy trains the same as from the whole."""
+
+    def check_strategies(self, strategies):
+        for name, strategy in strategies.items():
             with self.subTest(strategy=name):
                 base = {**BASE, **strategy}
                 whole = self.finish(base, f"{name} whole")
@@ -103,6 +105,18 @@ class SameRunTest(StoreTest):
         wants_pass = strategy.get("exchange.strategy") in ("is", "is-pair")
         self.assertEqual(sum(s["importance_pass"] for s in seconds) > 0, wants_pass)
 
+
+class HeuristicsTest(StrategyTest):
+    def test_every_heuristic_trains_the_same_from_parts_as_from_the_whole(self):
+        self.check_strategies(HEURISTICS)
+
+
+class ExchangesTest(StrategyTest):
+    def test_every_exchange_trains_the_same_from_parts_as_from_the_whole(self):
+        self.check_strategies(EXCHANGES)
+
+
+class SameRunTest(StoreTest):
     @unittest.skipUnless(shutil.which("mpirun"), "needs mpirun")
     def test_any_number_of_processes_trains_the_same_from_parts(self):
         base = {**BASE, "exchange.strategy": "is", "exchange.fraction": 0.3,
@@ -141,8 +155,8 @@ class SameRunTest(StoreTest):
         self.assertEqual(len({run.sha() for run in runs}), 1)
 
 
-class FolderTest(StoreTest):
-    """What is in store.path, and what happens to it."""
+class PartsTest(StoreTest):
+    """What is in store.path."""
 
     BASE = {**BASE, **PARTS, "store.path": "parts", "exchange.strategy": "partial",
             "exchange.fraction": 0.5, "partition.interval": 0, "partition.heuristic": "random"}
@@ -160,6 +174,10 @@ class FolderTest(StoreTest):
         last = sorted(run.partitions().items())[-1][1].splitlines()[1:]
         expected = {int(line.split(",")[0]): [int(line.split(",")[1])] for line in last}
         self.assertEqual(self.owners(), expected)
+
+
+class FolderTest(PartsTest):
+    """What happens to what is in store.path."""
 
     def test_holds_every_example_once_with_its_owner(self):
         self.check_parts(self.finish(self.BASE, "run"))
@@ -189,6 +207,30 @@ class FolderTest(StoreTest):
         self.assertEqual(again.sha(), first.sha())
         self.check_parts(again)
 
+    def test_a_full_disk_says_which_file_and_loses_nothing(self):
+        run = self.finish(self.BASE, "run")
+        code, _, err = self.train_with_limit(60_000, *settings(self.BASE, seed=8,
+                                                                store__path="small"), "output=full")
+        self.assertEqual(code, 74, err)
+        self.assertIn("small/worker-", err)
+        self.check_parts(run)
+
+    def train_with_limit(self, file_bytes, *arguments):
+        """No file may grow beyond so many bytes."""
+        import resource
+        import subprocess
+
+        def limit():
+            signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+            resource.setrlimit(resource.RLIMIT_FSIZE, (file_bytes, file_bytes))
+
+        done = subprocess.run([training.IMPART, "train", *arguments], cwd=self.folder,
+                              env=training.ENVIRONMENT, capture_output=True, text=True,
+                              preexec_fn=limit)
+        return done.returncode, done.stdout, done.stderr
+
+
+class KilledJobTest(PartsTest):
     @unittest.skipUnless(shutil.which("mpirun"), "needs mpirun")
     def test_a_job_killed_at_any_moment_goes_on_with_every_example_once(self):
         base = {**self.BASE, "epochs": 12, "data.train_examples": 800, "workers.reduce": "fast",
@@ -219,28 +261,6 @@ class FolderTest(StoreTest):
             except ProcessLookupError:
                 pass
         job.wait()
-
-    def test_a_full_disk_says_which_file_and_loses_nothing(self):
-        run = self.finish(self.BASE, "run")
-        code, _, err = self.train_with_limit(60_000, *settings(self.BASE, seed=8,
-                                                                store__path="small"), "output=full")
-        self.assertEqual(code, 74, err)
-        self.assertIn("small/worker-", err)
-        self.check_parts(run)
-
-    def train_with_limit(self, file_bytes, *arguments):
-        """No file may grow beyond so many bytes."""
-        import resource
-        import subprocess
-
-        def limit():
-            signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
-            resource.setrlimit(resource.RLIMIT_FSIZE, (file_bytes, file_bytes))
-
-        done = subprocess.run([training.IMPART, "train", *arguments], cwd=self.folder,
-                              env=training.ENVIRONMENT, capture_output=True, text=True,
-                              preexec_fn=limit)
-        return done.returncode, done.stdout, done.stderr
 
 
 if __name__ == "__main__":

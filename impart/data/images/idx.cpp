@@ -35,31 +35,31 @@ std::uint32_t big_endian_word(std::span<const std::byte> bytes, std::size_t at) 
   return word;
 }
 
-template <std::size_t Dimensions>
+template <std::size_t kDimensions>
 struct IdxArray {
-  std::array<std::uint32_t, Dimensions> extents;
+  std::array<std::uint32_t, kDimensions> extents;
   std::span<const std::byte> elements;
   std::size_t start;  ///< offset of the first element in the file
 };
 
-template <std::size_t Dimensions>
-IdxArray<Dimensions> parse_idx(const DataFile& file) {
+template <std::size_t kDimensions>
+IdxArray<kDimensions> parse_idx(const DataFile& file) {
   const std::span<const std::byte> bytes = file.bytes();
-  constexpr std::size_t kStart = 4 + 4 * Dimensions;
+  constexpr std::size_t kStart = 4 + 4 * kDimensions;
   if (bytes.size() < kStart) {
     throw DataError(fmt::format("{}: byte {}: ends inside its header of {} bytes", file.path(),
                                 bytes.size(), kStart));
   }
-  constexpr std::uint32_t kMagic = 0x0800 + Dimensions;
+  constexpr std::uint32_t kMagic = 0x0800 + kDimensions;
   if (const std::uint32_t magic = big_endian_word(bytes, 0); magic != kMagic) {
     throw DataError(
         fmt::format("{}: byte 0: magic number {:#010x} instead of {:#010x} (unsigned "
                     "bytes in {} dimensions)",
-                    file.path(), magic, kMagic, Dimensions));
+                    file.path(), magic, kMagic, kDimensions));
   }
-  IdxArray<Dimensions> array{.extents = {}, .elements = bytes.subspan(kStart), .start = kStart};
+  IdxArray<kDimensions> array{.extents = {}, .elements = bytes.subspan(kStart), .start = kStart};
   std::uint64_t expected = 1;
-  for (std::size_t k = 0; k < Dimensions; ++k) {
+  for (std::size_t k = 0; k < kDimensions; ++k) {
     array.extents[k] = big_endian_word(bytes, 4 + 4 * k);
     if (array.extents[k] == 0 || (k > 0 && array.extents[k] > kLargestSide)) {
       throw DataError(fmt::format("{}: byte {}: dimension {} has extent {}, which cannot be",

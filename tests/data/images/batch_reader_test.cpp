@@ -4,6 +4,7 @@
 #include <atomic>
 #include <chrono>
 #include <cstring>
+#include <memory>
 #include <mutex>
 #include <set>
 #include <thread>
@@ -314,11 +315,24 @@ TEST(BatchReader, IsAbandonedInTheMiddleWithoutFinishing) {
 }
 
 TEST(BatchReader, CanBeDestroyedWhileRowsAreNotReady) {
+  std::atomic<std::uint64_t> asked = 0, read = 0;
   BatchReaderSpec spec = spec_with(2);
-  spec.ready = [](ExampleId, WorkerId) { return false; };
-  BatchReader reader(spec);
-  reader.begin(list_of({10, 10}));
-  std::this_thread::sleep_for(3ms);
+  spec.ready = [&](ExampleId, WorkerId) {
+    ++asked;
+    return false;
+  };
+  spec.read = [&](ExampleId, WorkerId, std::vector<std::byte>&) { ++read; };
+  auto reader = std::make_unique<BatchReader>(spec);
+  reader->begin(list_of({10, 10}));
+  for (int i = 0; i < 5000 && asked < 40; ++i) std::this_thread::sleep_for(1ms);
+  ASSERT_GE(asked, 40u) << "rows that are not ready are looked at again";
+  const auto start = std::chrono::steady_clock::now();
+  reader.reset();
+  EXPECT_LT(std::chrono::steady_clock::now() - start, 5s) << "waits for rows that never come";
+  const std::uint64_t before = asked;
+  std::this_thread::sleep_for(20ms);
+  EXPECT_EQ(asked, before) << "a thread outlives its reader";
+  EXPECT_EQ(read, 0u);
 }
 
 TEST(BatchReader, ReadsOnSeveralThreadsAtATime) {
