@@ -31,8 +31,8 @@
 #include "impart/placement/heuristics.h"
 #include "impart/tensors/torch_compat.h"
 #include "impart/tensors/torch_stream.h"
+#include "impart/train/device/step_graph.h"
 #include "impart/train/engine.h"
-#include "impart/train/step_graph.h"
 
 namespace impart::bench {
 namespace {

@@ -60,13 +60,7 @@ MPI_ROOMS = {"comm"}
 DOOR = "impart/impart.h"
 
 # Names that two rooms define on purpose, with the reason.
-SHARED_NAMES = {
-    "RunResult": "results and study; one of them is to be renamed",
-    "RunState": "study and train; one of them is to be renamed",
-    "EpochResult": "results and run; one of them is to be renamed",
-    "Settings": "several rooms; to be renamed",
-    "Words": "several rooms; to be renamed",
-}
+SHARED_NAMES = {}
 
 SOURCES = {".h", ".cpp", ".cu"}
 FULL_FOLDER = 48

@@ -5,8 +5,8 @@
 #include <fmt/format.h>
 
 #include "impart/config/model_names.h"
-#include "impart/data/images/augment.h"
 #include "impart/data/datasets.h"
+#include "impart/data/images/augment.h"
 #include "impart/data/text/tokenizer.h"
 #include "impart/importance/notions.h"
 #include "impart/placement/exchanges.h"
@@ -93,8 +93,8 @@ void add_run(Schema& schema) {
 
 void add_data(Schema& schema, bool any_name) {
   SectionKeys data(schema, "data", &RunConfig::data);
-  data.key("name", &DataConfig::name, name_of("data set", none_if(any_name, names_of(data::kDatasets))),
-           "data set");
+  data.key("name", &DataConfig::name,
+           name_of("data set", none_if(any_name, names_of(data::kDatasets))), "data set");
   data.key("root", &DataConfig::root, text(), "folder that holds its files");
   data.key("augment", &DataConfig::augment, name_of("augmentation", names_of(data::kAugmentations)),
            "random changes to training images");

@@ -18,7 +18,7 @@ struct GradientSlice {
 
 /// One step of an optimiser over all parameters: reads gradients where backward passes left them,
 /// changes the float master weights and the optimiser's state, and writes the bfloat16 copies. The
-/// arithmetic is that of impart/train/optimizer.cpp. One launch for every 192 parameters.
+/// arithmetic is that of impart/train/update/optimizer.cpp. One launch for every 192 parameters.
 struct Update {
   std::span<const GradientSlice> slices = {};  ///< on the host, read before the call returns
   float* values = nullptr;                     ///< flat, as the next two

@@ -14,12 +14,12 @@
 #include "impart/placement/step_plan.h"
 #include "impart/store/ledger.h"
 #include "impart/train/batch_signals.h"
-#include "impart/train/flat_parameters.h"
-#include "impart/train/half_weights.h"
-#include "impart/train/optimizer.h"
 #include "impart/train/run_statistics.h"
 #include "impart/train/steps/epoch_passes.h"
 #include "impart/train/steps/step.h"
+#include "impart/train/update/flat_parameters.h"
+#include "impart/train/update/half_weights.h"
+#include "impart/train/update/optimizer.h"
 
 namespace impart::train {
 

@@ -7,12 +7,12 @@
 #include <torch/torch.h>
 
 #include "impart/core/error.h"
-#include "impart/train/learning_rate.h"
 #include "impart/train/own_model.h"
 #include "impart/train/phase_timer.h"
 #include "impart/train/run_model.h"
 #include "impart/train/run_output.h"
 #include "impart/train/run_state.h"
+#include "impart/train/update/learning_rate.h"
 #include "impart/train/weights_hash.h"
 
 namespace impart::train {

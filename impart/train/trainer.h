@@ -10,7 +10,7 @@
 #include "impart/comm/communicator.h"
 #include "impart/placement/placement.h"
 #include "impart/run/run_recorder.h"
-#include "impart/train/device_evaluation.h"
+#include "impart/train/device/device_evaluation.h"
 #include "impart/train/engine.h"
 #include "impart/train/epoch_visits.h"
 #include "impart/train/run.h"

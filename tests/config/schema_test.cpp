@@ -4,6 +4,7 @@
 
 #include <gtest/gtest.h>
 
+#include "impart/config/config_keys.h"
 #include "impart/core/error.h"
 #include "tests/config/messages.h"
 #include "tests/config/random_config.h"
@@ -12,13 +13,6 @@ namespace impart::config {
 namespace {
 
 using testing::config_error;
-
-const ConfigKey& key_at(const Schema& schema, std::string_view path) {
-  for (const ConfigKey& key : schema) {
-    if (key.path() == path) return key;
-  }
-  throw std::out_of_range(std::string(path));
-}
 
 std::string error_of(std::string_view path, const WrittenValue& value) {
   const Schema schema = make_schema();

@@ -2,7 +2,7 @@
 #include <torch/torch.h>
 
 #include "impart/models/layers/device_convolution.h"
-#include "impart/train/step_graph.h"
+#include "impart/train/device/step_graph.h"
 #include "tests/cuda/gpu_test.h"
 #include "tests/models/tensors.h"
 

@@ -11,7 +11,7 @@
 #include "impart/models/losses.h"
 #include "impart/tensors/torch_stream.h"
 #include "impart/train/batch_signals.h"
-#include "impart/train/optimizer.h"
+#include "impart/train/update/optimizer.h"
 #include "tests/cuda/gpu_test.h"
 #include "tests/models/tensors.h"
 

@@ -13,7 +13,7 @@
 #include "impart/models/layers/worker_statistics.h"
 #include "impart/placement/epoch_order.h"
 #include "impart/placement/heuristics.h"
-#include "impart/train/device_evaluation.h"
+#include "impart/train/device/device_evaluation.h"
 #include "impart/train/engine.h"
 #include "tests/cuda/gpu_test.h"
 

@@ -15,13 +15,13 @@ namespace {
 
 using Kind = ScheduleEvent::Kind;
 
-constexpr std::uint64_t kExamples = 42;
-constexpr std::uint32_t kWorkers = 4;
+constexpr std::uint64_t kDealt = 42;
+constexpr std::uint32_t kDealers = 4;
 
 /// Warm-up of 3 epochs, then stripes by the mean loss at epochs 3, 6 and 9 of 12.
 PlacementSpec importance_aware() {
   return {.seed = 5,
-          .workers = kWorkers,
+          .workers = kDealers,
           .epochs = 12,
           .warmup = 3,
           .interval = 3,
@@ -40,8 +40,8 @@ PlacementSpec exchanging(std::string_view strategy) {
 }
 
 PlacementData make_data() {
-  PlacementData data{.examples = kExamples};
-  for (std::uint64_t i = 0; i < kExamples; ++i) {
+  PlacementData data{.examples = kDealt};
+  for (std::uint64_t i = 0; i < kDealt; ++i) {
     data.labels.push_back(static_cast<std::uint32_t>(i % 3));
   }
   return data;
@@ -50,7 +50,7 @@ PlacementData make_data() {
 /// Losses of an epoch: a permutation of 1..N that is drawn anew every three epochs, plus a number
 /// that is the same for all examples, so that means over an interval have no near ties.
 std::vector<float> losses_of(std::uint32_t epoch) {
-  std::vector<float> losses(kExamples);
+  std::vector<float> losses(kDealt);
   std::iota(losses.begin(), losses.end(), 1.0f);
   RandomStream random({.seed = 9, .purpose = Purpose("test"), .epoch = epoch / 3});
   shuffle(std::span(losses), random);
@@ -60,13 +60,13 @@ std::vector<float> losses_of(std::uint32_t epoch) {
 
 std::vector<ExampleId> all_ids() {
   std::vector<ExampleId> ids;
-  for (std::uint64_t i = 0; i < kExamples; ++i) ids.push_back(ExampleId{i});
+  for (std::uint64_t i = 0; i < kDealt; ++i) ids.push_back(ExampleId{i});
   return ids;
 }
 
 std::vector<float> no_losses() {
   ADD_FAILURE() << "the losses of the current model were asked for";
-  return std::vector<float>(kExamples);
+  return std::vector<float>(kDealt);
 }
 
 /// One epoch of a run: what happens before it, then the visits.
@@ -80,7 +80,7 @@ std::optional<PlacementChange> run_epoch(
 }
 
 PartitionSpec spec_at(std::uint32_t epoch) {
-  return {.workers = kWorkers, .seed = 5, .epoch = epoch};
+  return {.workers = kDealers, .seed = 5, .epoch = epoch};
 }
 
 ExchangeSpec exchange_at(std::uint32_t epoch) {
@@ -94,7 +94,7 @@ TEST(Placement, IsRandomInTheWarmUp) {
     const auto change = run_epoch(placement, epoch);
     ASSERT_TRUE(change);
     EXPECT_EQ(change->kind, Kind::kRandom);
-    EXPECT_EQ(placement.partition(), shuffle_evenly(std::vector<float>(kExamples), spec_at(epoch)));
+    EXPECT_EQ(placement.partition(), shuffle_evenly(std::vector<float>(kDealt), spec_at(epoch)));
     EXPECT_TRUE(change->importance.empty());
     EXPECT_TRUE(placement.dealt_by().empty());
     const std::uint64_t moved =
@@ -164,7 +164,7 @@ TEST(Placement, ExchangesBeforeEveryEpochAfterTheFirst) {
     const auto change = run_epoch(placement, epoch);
     ASSERT_TRUE(change);
     EXPECT_EQ(change->kind, Kind::kExchange);
-    const std::vector<float> nothing(kExamples);
+    const std::vector<float> nothing(kDealt);
     EXPECT_EQ(placement.partition(), exchange_uniformly(before, nothing, exchange_at(epoch)));
     EXPECT_EQ(placement.partition().sizes(), sizes);
     EXPECT_GT(change->moved, 0u);
@@ -220,8 +220,8 @@ TEST(Placement, ExchangesByTheNotionInsideIntervals) {
     EXPECT_EQ(change->kind, expected) << epoch;
     if (expected == Kind::kExchange) {
       EXPECT_EQ(placement.partition().sizes(), before.sizes());
-      EXPECT_EQ(change->importance.size(), kExamples);
-      EXPECT_EQ(placement.dealt_by().size(), kExamples);
+      EXPECT_EQ(change->importance.size(), kDealt);
+      EXPECT_EQ(placement.dealt_by().size(), kDealt);
     }
   }
 }
@@ -254,7 +254,7 @@ TEST(Placement, IsTheSameForTheSameSeedOnly) {
       if (epoch < 3) {
         EXPECT_NE(first.partition(), other.partition());
       }
-      for (std::uint32_t worker = 0; worker < kWorkers; ++worker) {
+      for (std::uint32_t worker = 0; worker < kDealers; ++worker) {
         EXPECT_TRUE(std::ranges::equal(first.order(epoch).of(WorkerId{worker}),
                                        second.order(epoch).of(WorkerId{worker})));
       }
@@ -282,7 +282,7 @@ TEST(Placement, RestoredGoesOnAsIfNothingHadHappened) {
       }
       EXPECT_EQ(first.partition(), second.partition());
       EXPECT_EQ(first.dealt_by(), second.dealt_by());
-      for (std::uint32_t worker = 0; worker < kWorkers; ++worker) {
+      for (std::uint32_t worker = 0; worker < kDealers; ++worker) {
         EXPECT_TRUE(std::ranges::equal(first.order(epoch).of(WorkerId{worker}),
                                        second.order(epoch).of(WorkerId{worker})));
       }
@@ -317,7 +317,7 @@ TEST(Placement, OrdersEveryWorkersOwnExamplesAnewInEachEpoch) {
     for (std::uint32_t epoch = 0; epoch < 12; ++epoch) {
       run_epoch(placement, epoch);
       const Parts order = placement.order(epoch), parts = placement.partition().parts();
-      for (std::uint32_t worker = 0; worker < kWorkers; ++worker) {
+      for (std::uint32_t worker = 0; worker < kDealers; ++worker) {
         const auto visited = order.of(WorkerId{worker}), owned = parts.of(WorkerId{worker});
         EXPECT_TRUE(std::ranges::is_permutation(visited, owned));
       }

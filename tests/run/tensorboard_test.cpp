@@ -15,7 +15,7 @@
 namespace impart::run {
 namespace {
 
-using Json = nlohmann::json;
+using EventJson = nlohmann::json;
 using testing::TemporaryFolder;
 
 struct Result {
@@ -41,12 +41,12 @@ Result run_python(const std::string& script, const std::string& argument) {
   return result;
 }
 
-std::vector<Json> read_events(const std::string& path) {
+std::vector<EventJson> read_events(const std::string& path) {
   const Result result = run_python("read_events.py", path);
   EXPECT_EQ(result.exit_code, 0) << result.output;
-  std::vector<Json> events;
+  std::vector<EventJson> events;
   std::istringstream lines(result.output);
-  for (std::string line; std::getline(lines, line);) events.push_back(Json::parse(line));
+  for (std::string line; std::getline(lines, line);) events.push_back(EventJson::parse(line));
   return events;
 }
 
@@ -55,12 +55,12 @@ EventWriterSpec spec_for(const TemporaryFolder& folder) {
 }
 
 /// The histogram that a file has of these values.
-Json histogram_of(std::span<const float> values) {
+EventJson histogram_of(std::span<const float> values) {
   const TemporaryFolder folder;
   EventWriter writer(spec_for(folder));
   writer.histogram("h", 1, values);
   const auto events = read_events(writer.path());
-  return events.size() == 3 ? events[2]["histogram"] : Json();
+  return events.size() == 3 ? events[2]["histogram"] : EventJson();
 }
 
 TEST(TensorBoard, AnIndependentReaderFindsWhatWasWritten) {
@@ -72,13 +72,13 @@ TEST(TensorBoard, AnIndependentReaderFindsWhatWasWritten) {
   const auto events = read_events(writer.path());
   ASSERT_EQ(events.size(), 4u);
   EXPECT_EQ(events[0],
-            (Json{{"step", 0}, {"wall_time", 1700000000.25}, {"version", "brain.Event:2"}}));
-  EXPECT_EQ(events[1], (Json{{"step", 0}, {"wall_time", 1700000000.25}, {"session", 1}}));
-  EXPECT_EQ(events[2], (Json{{"step", 3},
-                             {"wall_time", 1700000000.25},
-                             {"tag", "train/loss"},
-                             {"scalar", 0.625},
-                             {"description", "mean over the epoch"}}));
+            (EventJson{{"step", 0}, {"wall_time", 1700000000.25}, {"version", "brain.Event:2"}}));
+  EXPECT_EQ(events[1], (EventJson{{"step", 0}, {"wall_time", 1700000000.25}, {"session", 1}}));
+  EXPECT_EQ(events[2], (EventJson{{"step", 3},
+                                  {"wall_time", 1700000000.25},
+                                  {"tag", "train/loss"},
+                                  {"scalar", 0.625},
+                                  {"description", "mean over the epoch"}}));
   EXPECT_EQ(events[3]["step"], std::int64_t{1} << 40);
   EXPECT_EQ(events[3]["tag"], "test/größe");
   EXPECT_EQ(events[3]["scalar"], double{-1e30f});
@@ -98,7 +98,7 @@ TEST(TensorBoard, HistogramsHoldEveryFiniteValueInItsBucket) {
   RandomStream random({.seed = 1, .purpose = Purpose("test")});
   std::vector<float> values = {0, -0.0f, 1e-20f, -1e-20f, 3e38f, -3e38f, 1, 1, 1e-12f};
   for (int i = 0; i < 1000; ++i) values.push_back(static_cast<float>(random.normal()));
-  const Json histogram = histogram_of(values);
+  const EventJson histogram = histogram_of(values);
   const std::vector<double> limits = histogram["limits"], counts = histogram["counts"];
   ASSERT_EQ(limits.size(), counts.size());
   double previous = -std::numeric_limits<double>::infinity();
@@ -118,7 +118,7 @@ TEST(TensorBoard, HistogramsHoldEveryFiniteValueInItsBucket) {
 
 TEST(TensorBoard, BucketsGrowByTenPercent) {
   const std::vector<float> values = {1.0f, 1.05f, 1.2f};
-  const Json histogram = histogram_of(values);
+  const EventJson histogram = histogram_of(values);
   const std::vector<double> limits = histogram["limits"];
   ASSERT_GE(limits.size(), 2u);
   EXPECT_NEAR(limits[1] / limits[0], 1.1, 1e-9);
@@ -156,9 +156,9 @@ TEST(TensorBoard, TheRealOneReadsARunThatWasResumed) {
   const Result result = run_python("read_with_tensorboard.py", folder.path());
   if (result.exit_code == 77) GTEST_SKIP() << "no TensorBoard: " << result.output;
   ASSERT_EQ(result.exit_code, 0) << result.output;
-  const Json found = Json::parse(result.output.substr(result.output.rfind("\n{") + 1));
-  EXPECT_EQ(found["loss"], Json::parse("[[0,0.0],[1,1.0],[2,12.0],[3,13.0],[4,14.0]]"));
-  EXPECT_EQ(found["importance"], Json::parse("[[1,4.0]]"));
+  const EventJson found = EventJson::parse(result.output.substr(result.output.rfind("\n{") + 1));
+  EXPECT_EQ(found["loss"], EventJson::parse("[[0,0.0],[1,1.0],[2,12.0],[3,13.0],[4,14.0]]"));
+  EXPECT_EQ(found["importance"], EventJson::parse("[[1,4.0]]"));
 }
 
 }  // namespace

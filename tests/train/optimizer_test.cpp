@@ -1,4 +1,4 @@
-#include "impart/train/optimizer.h"
+#include "impart/train/update/optimizer.h"
 
 #include <gtest/gtest.h>
 #include <torch/torch.h>

@@ -35,7 +35,7 @@ TEST(RunResults, OfLanguageArePerplexitiesAndBits) {
   EXPECT_EQ(summary.final_perplexity, std::exp(2.0));
   EXPECT_NEAR(summary.best_bits_per_byte.value(), 0.5 / std::log(2), 1e-12);
   EXPECT_FALSE(summary.best_accuracy);
-  run::EpochResult result;
+  run::EpochRecord result;
   results.add_to(result, {.predictions = 10, .loss = 2, .accuracy = 30});
   EXPECT_EQ(result.test_accuracy, 30);
   EXPECT_EQ(result.test_perplexity, std::exp(2.0));

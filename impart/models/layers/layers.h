@@ -13,8 +13,9 @@ class SideStream;
 
 namespace impart::models {
 
-/// A layer that can compute with bfloat16 copies of its parameters (impart/train/half_weights.h).
-/// Copies get the gradients in the parameters' place, and are no part of the model's state.
+/// A layer that can compute with bfloat16 copies of its parameters
+/// (impart/train/update/half_weights.h). Copies get the gradients in the parameters' place, and are
+/// no part of the model's state.
 class ComputesInHalf {
  public:
   virtual ~ComputesInHalf() = default;

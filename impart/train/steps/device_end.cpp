@@ -40,9 +40,9 @@ std::unique_ptr<DeviceEnd> make_device_end(const StepContext& context) {
   const Transport transport = context.config->workers.transport;
   const bool can_end = can_end_on_device(context);
   if (transport == Transport::kNccl) {
-    config::check_rules(*context.config,
-                        {.own = {.rows = *context.own, .model = true, .data = true},
-                         .updates_on_device = can_end});
+    config::check_rules(
+        *context.config,
+        {.own = {.rows = *context.own, .model = true, .data = true}, .updates_on_device = can_end});
   }
   if (!can_end) return nullptr;
   std::unique_ptr<comm::DeviceSum> sum;

@@ -3,7 +3,7 @@
 #include <memory>
 
 #include "impart/comm/device_sum.h"
-#include "impart/train/device_update.h"
+#include "impart/train/device/device_update.h"
 #include "impart/train/steps/step.h"
 
 namespace impart::train {

@@ -15,7 +15,7 @@
 #include "impart/placement/step_plan.h"
 #include "impart/store/ledger.h"
 #include "impart/train/batch_signals.h"
-#include "impart/train/half_weights.h"
+#include "impart/train/update/half_weights.h"
 
 namespace impart::train {
 

@@ -4,7 +4,7 @@
 
 #include <torch/torch.h>
 
-#include "impart/train/device_steps.h"
+#include "impart/train/device/device_steps.h"
 #include "impart/train/phase_timer.h"
 #include "impart/train/steps/device_end.h"
 

@@ -2,9 +2,9 @@
 
 #include <torch/torch.h>
 
-#include "impart/train/gradient_sum.h"
 #include "impart/train/phase_timer.h"
 #include "impart/train/steps/step.h"
+#include "impart/train/update/gradient_sum.h"
 
 namespace impart::train {
 namespace {

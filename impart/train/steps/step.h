@@ -11,10 +11,10 @@
 
 #include "impart/comm/communicator.h"
 #include "impart/config/config.h"
-#include "impart/train/flat_parameters.h"
-#include "impart/train/half_weights.h"
-#include "impart/train/optimizer.h"
 #include "impart/train/steps/epoch_passes.h"
+#include "impart/train/update/flat_parameters.h"
+#include "impart/train/update/half_weights.h"
+#include "impart/train/update/optimizer.h"
 
 namespace impart::train {
 

@@ -1,4 +1,4 @@
-#include "impart/train/device_steps.h"
+#include "impart/train/device/device_steps.h"
 
 #include <algorithm>
 

@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "impart/comm/communicator.h"
-#include "impart/train/flat_parameters.h"
+#include "impart/train/update/flat_parameters.h"
 
 namespace impart::train {
 

@@ -12,8 +12,8 @@
 #include "impart/models/layers/worker_batch_norm.h"
 #include "impart/tensors/torch_stream.h"
 #include "impart/train/batch_signals.h"
-#include "impart/train/device_update.h"
-#include "impart/train/step_graph.h"
+#include "impart/train/device/device_update.h"
+#include "impart/train/device/step_graph.h"
 
 namespace impart::train {
 

@@ -1,4 +1,4 @@
-#include "impart/train/device_update.h"
+#include "impart/train/device/device_update.h"
 
 #include <cmath>
 

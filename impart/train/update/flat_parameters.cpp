@@ -1,4 +1,4 @@
-#include "impart/train/flat_parameters.h"
+#include "impart/train/update/flat_parameters.h"
 
 namespace impart::train {
 

@@ -5,7 +5,7 @@
 #include <torch/nn/module.h>
 #include <torch/types.h>
 
-#include "impart/train/flat_parameters.h"
+#include "impart/train/update/flat_parameters.h"
 
 namespace impart::train {
 

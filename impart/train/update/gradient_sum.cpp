@@ -1,4 +1,4 @@
-#include "impart/train/gradient_sum.h"
+#include "impart/train/update/gradient_sum.h"
 
 #include <span>
 

@@ -1,4 +1,4 @@
-#include "impart/train/half_weights.h"
+#include "impart/train/update/half_weights.h"
 
 #include <torch/torch.h>
 

@@ -1,4 +1,4 @@
-#include "impart/train/learning_rate.h"
+#include "impart/train/update/learning_rate.h"
 
 #include <algorithm>
 #include <cmath>

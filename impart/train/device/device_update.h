@@ -9,9 +9,9 @@
 #include "impart/comm/device_sum.h"
 #include "impart/cuda/device.h"
 #include "impart/cuda/update.h"
-#include "impart/train/flat_parameters.h"
-#include "impart/train/half_weights.h"
-#include "impart/train/optimizer.h"
+#include "impart/train/update/flat_parameters.h"
+#include "impart/train/update/half_weights.h"
+#include "impart/train/update/optimizer.h"
 
 namespace impart::train {
 

@@ -1,7 +1,7 @@
 // For builds without CUDA.
 
 #include "impart/core/error.h"
-#include "impart/train/step_graph.h"
+#include "impart/train/device/step_graph.h"
 
 namespace impart::train {
 

@@ -1,4 +1,4 @@
-#include "impart/train/step_graph.h"
+#include "impart/train/device/step_graph.h"
 
 #include <ATen/cuda/CUDAGraph.h>
 #include <c10/cuda/CUDAFunctions.h>

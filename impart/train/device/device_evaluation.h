@@ -9,8 +9,8 @@
 #include "impart/feed/feed.h"
 #include "impart/models/classifier.h"
 #include "impart/models/layers/worker_batch_norm.h"
+#include "impart/train/device/step_graph.h"
 #include "impart/train/evaluation.h"
-#include "impart/train/step_graph.h"
 
 namespace impart::train {
 

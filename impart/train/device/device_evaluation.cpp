@@ -1,4 +1,4 @@
-#include "impart/train/device_evaluation.h"
+#include "impart/train/device/device_evaluation.h"
 
 #include <algorithm>
 
