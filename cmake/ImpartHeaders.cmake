@@ -30,8 +30,10 @@ set(IMPART_HEADERS_core
   impart/placement/imbalance.h
   impart/placement/move_plan.h
   impart/placement/own_rows.h
+  impart/placement/ownership.h
   impart/placement/partition.h
   impart/placement/placement.h
+  impart/placement/placement_spec.h
   impart/placement/ranking.h
   impart/placement/rows.h
   impart/placement/schedule.h
@@ -46,9 +48,11 @@ set(IMPART_HEADERS_study
   impart/config/config_text.h
   impart/config/schema.h
   impart/config/value_rules.h
+  impart/data/dataset.h
   impart/data/images/image_set.h
   impart/data/payloads/example_set.h
   impart/data/payloads/payload_source.h
+  impart/data/task.h
   impart/data/text/token_set.h
   impart/data/text/tokenizer.h
   impart/report/analysis.h
@@ -57,6 +61,7 @@ set(IMPART_HEADERS_study
   impart/report/sections.h
   impart/results/results.h
   impart/run/run_files.h
+  impart/run/summary.h
   impart/statistics/comparison.h
   impart/statistics/describe.h
   impart/statistics/interval.h

@@ -25,6 +25,7 @@ struct AnyNotion : AnyEntry<Notion> {
   std::function<Notion> fallback = {};
 };
 
+/// A row of kNotions.
 struct NotionEntry : Entry<Notion> {
   StateSet needs = StateSet::kNothing;
   Notion* fallback = nullptr;

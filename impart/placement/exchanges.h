@@ -41,6 +41,7 @@ struct AnyExchange : AnyEntry<Exchange> {
   ImportanceSource source = ImportanceSource::kNone;
 };
 
+/// A row of kExchanges.
 struct ExchangeEntry : Entry<Exchange> {
   ImportanceSource source;
 

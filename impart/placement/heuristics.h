@@ -34,6 +34,7 @@ struct AnyHeuristic : AnyEntry<Heuristic> {
   bool uses_labels = false;
 };
 
+/// A row of kHeuristics.
 struct HeuristicEntry : Entry<Heuristic> {
   bool uses_importance = true;
   bool uses_labels = false;
