@@ -137,8 +137,7 @@ TEST(TextFiles, ReportWrongWishes) {
   const auto refusal = [&](const TextSpec& spec) {
     return message_of<ConfigError>([&] { load_text(spec); });
   };
-  EXPECT_EQ(refusal({.name = "txt", .root = path}),
-            "unknown text data set 'txt', did you mean 'text'?");
+  EXPECT_EQ(refusal({.name = "txt", .root = path}), "unknown data set 'txt', did you mean 'text'?");
   EXPECT_EQ(refusal({.name = "text"}), "data set 'text' needs a file or folder: data.root=PATH");
   EXPECT_EQ(refusal({.name = "text", .root = path, .test_share = 1}),
             "a test share of 1: it must lie between 0 and 1");
