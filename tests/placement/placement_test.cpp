@@ -228,18 +228,18 @@ TEST(Placement, ExchangesByTheNotionInsideIntervals) {
 
 TEST(Placement, RecordsWhatItsExchangeLooksAt) {
   const auto names = [](const PlacementSpec& spec) {
-    std::vector<std::string_view> result;
+    std::vector<std::string> result;
     for (const importance::AnyNotion& notion : tracked_notions(spec)) result.push_back(notion.name);
     return result;
   };
   PlacementSpec spec = exchanging("partial");
-  EXPECT_EQ(names(spec), std::vector<std::string_view>{"loss-average"});
+  EXPECT_EQ(names(spec), std::vector<std::string>{"loss-average"});
   spec.exchange = find_entry(kExchanges, "exchange", "ilag-pair");
   spec.record = importance::notions_named({"margin", "loss-average"});
-  EXPECT_EQ(names(spec), (std::vector<std::string_view>{"loss-average", "margin", "loss-last"}));
+  EXPECT_EQ(names(spec), (std::vector<std::string>{"loss-average", "margin", "loss-last"}));
   spec.notion = find_entry(importance::kNotions, "notion", "loss-last");
   spec.record = {};
-  EXPECT_EQ(names(spec), std::vector<std::string_view>{"loss-last"});
+  EXPECT_EQ(names(spec), std::vector<std::string>{"loss-last"});
 }
 
 TEST(Placement, IsTheSameForTheSameSeedOnly) {
