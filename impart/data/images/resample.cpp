@@ -9,7 +9,7 @@
 // The loops below are plain integer arithmetic, so that every machine gives the same bytes; on x86
 // the loader picks a version for the processor.
 #if defined(__x86_64__) && defined(__GNUC__) && !defined(__clang__) && \
-    !defined(__SANITIZE_ADDRESS__)
+    !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
 #define IMPART_FOR_EACH_PROCESSOR __attribute__((target_clones("avx2", "default")))
 #else
 #define IMPART_FOR_EACH_PROCESSOR
