@@ -20,11 +20,6 @@ namespace fs = std::filesystem;
 
 constexpr const char* kTestFolders[] = {"test", "val"};
 
-bool is_there(const fs::path& path) {
-  std::error_code ignored;
-  return fs::exists(path, ignored);
-}
-
 /// A file that tells what a folder is.
 struct Mark {
   const char* file;
@@ -43,6 +38,11 @@ constexpr Mark kMarks[] = {
 };
 
 }  // namespace
+
+bool is_there(const fs::path& path) {
+  std::error_code ignored;
+  return fs::exists(path, ignored);
+}
 
 std::string recognise_data(const DataPath& path) {
   if (!path.name.empty()) {

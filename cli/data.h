@@ -1,5 +1,6 @@
 #pragma once
 
+#include <filesystem>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -24,6 +25,9 @@ struct DataPath {
   std::string path;  ///< a folder, or the name of a data set that needs none
   std::string name;  ///< of kDatasets; empty: found out from the files
 };
+
+/// Whether there is such a file or folder; one that cannot be looked at is not there.
+bool is_there(const std::filesystem::path& path);
 
 /// One or both parts of a data set.
 struct NamedSet {

@@ -9,6 +9,7 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
+#include "cli/data.h"
 #include "cli/progress_line.h"
 #include "cli/terminal_text.h"
 #include "impart/core/column_file.h"
@@ -23,7 +24,7 @@ namespace {
 namespace fs = std::filesystem;
 using nlohmann::ordered_json;
 
-struct Options {
+struct BlocksOptions {
   data::TextSpec spec = {.name = {}};
   bool unpacked = false;
   std::string part = "train";
@@ -42,11 +43,6 @@ struct Choice {
   std::optional<double> importance = {};
 };
 
-bool is_there(const fs::path& path) {
-  std::error_code ignored;
-  return fs::exists(path, ignored);
-}
-
 /// What kind of text a path is, by its name or the files in it.
 std::string recognise_text(const std::string& root) {
   for (const data::DatasetEntry& row : data::kDatasets) {
@@ -62,7 +58,7 @@ std::string recognise_text(const std::string& root) {
   return "text";
 }
 
-std::vector<Choice> choose_by_importance(const Options& options, const data::TokenSet& set) {
+std::vector<Choice> choose_by_importance(const BlocksOptions& options, const data::TokenSet& set) {
   const ScoresFile file(options.importance, options.column);
   const Scores scores = file.scores();
   if (scores.size() != set.count()) {
@@ -79,7 +75,7 @@ std::vector<Choice> choose_by_importance(const Options& options, const data::Tok
   return choices;
 }
 
-std::vector<Choice> choose(const Options& options, const data::TokenSet& set) {
+std::vector<Choice> choose(const BlocksOptions& options, const data::TokenSet& set) {
   if (!options.importance.empty()) return choose_by_importance(options, set);
   std::vector<Choice> choices;
   for (const std::uint64_t id : options.ids) {
@@ -132,7 +128,7 @@ ordered_json to_json(const data::TextData& data, const data::TokenSet& set, cons
   return json;
 }
 
-void print_choice(const Options& options, const data::TextData& data, const data::TokenSet& set,
+void print_choice(const BlocksOptions& options, const data::TextData& data, const data::TokenSet& set,
                   const Choice& choice) {
   const std::string text = escaped(data::text_of(set, data.tokenizer.get(), choice.id));
   std::string facts;
@@ -145,7 +141,7 @@ void print_choice(const Options& options, const data::TextData& data, const data
              facts, options.width == 0 ? text : cut(text, options.width));
 }
 
-void run(Options options) {
+void run_blocks(BlocksOptions options) {
   data::TextSpec& spec = options.spec;
   if (spec.name.empty()) spec.name = recognise_text(spec.root);
   spec.blocks.pack = !options.unpacked;
@@ -181,7 +177,7 @@ void run(Options options) {
   for (const Choice& choice : choices) print_choice(options, data, set, choice);
 }
 
-void add_text_options(CLI::App& command, data::TextSpec& spec, Options& options) {
+void add_text_options(CLI::App& command, data::TextSpec& spec, BlocksOptions& options) {
   command.add_option("PATH", spec.root, "a text file, or a folder with text; or 'generated'")
       ->required();
   command.add_option("--name", spec.name,
@@ -214,7 +210,7 @@ void add_data_blocks(CLI::App& data) {
   command->footer(
       "Example: impart data blocks data/tinyshakespeare --tokenizer char --hardest "
       "runs/a/importance.csv --column loss-average --top 20");
-  auto options = std::make_shared<Options>();
+  auto options = std::make_shared<BlocksOptions>();
   add_text_options(*command, options->spec, *options);
   command->add_option("--part", options->part, "train or test")
       ->check(CLI::IsMember({"train", "test"}))
@@ -232,7 +228,7 @@ void add_data_blocks(CLI::App& data) {
   command->add_flag("--json", options->json, "print it as JSON, with all of the text");
   command->add_option("--save-vocabulary", options->save_vocabulary,
                       "write the vocabulary to this file, for --vocabulary-file");
-  command->callback([options] { run(*options); });
+  command->callback([options] { run_blocks(*options); });
 }
 
 }  // namespace impart::cli

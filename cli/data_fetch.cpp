@@ -2,8 +2,6 @@
 
 #include "cli/data_fetch.h"
 
-#include <atomic>
-#include <csignal>
 #include <cstdlib>
 #include <memory>
 #include <string>
@@ -13,30 +11,16 @@
 
 #include "cli/commands.h"
 #include "cli/progress_line.h"
+#include "cli/stop.h"
 #include "impart/data/fetch/fetch.h"
 #include <CLI/CLI.hpp>
 
 namespace impart::cli {
 namespace {
 
-constexpr int kStopped = 85;
+constexpr int kFetchStopped = 85;
 
-std::atomic<bool> stop_requested = false;
-
-void request_stop(int) {
-  stop_requested = true;
-}
-
-/// The second signal ends the program at once.
-void stop_on_signals() {
-  struct sigaction action {};
-  action.sa_handler = request_stop;
-  action.sa_flags = static_cast<int>(SA_RESETHAND);
-  ::sigaction(SIGINT, &action, nullptr);
-  ::sigaction(SIGTERM, &action, nullptr);
-}
-
-struct Options {
+struct FetchOptions {
   std::string set;
   data::FetchSpec spec;
   unsigned stall_seconds = 30;
@@ -73,21 +57,21 @@ void print_outcome(const data::Fetchable& set, const data::FetchSpec& spec,
              quoted(spec.dest));
 }
 
-void run(Options options) {
+void run_fetch(FetchOptions options) {
   const data::Fetchable& set = find_entry(data::kFetchables, "data set to fetch", options.set);
   options.spec.stall = std::chrono::seconds(options.stall_seconds);
   options.spec.certificates = certificates();
-  stop_on_signals();
+  count_stop_signals();
   data::FetchOutcome outcome;
   try {
     ProgressLine line;
     outcome =
         data::fetch_data(set, options.spec,
                          {.phase = [&](const std::string& what) { return line.bytes_phase(what); },
-                          .stop_requested = [] { return stop_requested.load(); }});
+                          .stop_requested = stop_requested});
   } catch (const data::FetchStopped&) {
     fmt::print(stderr, "impart: stopped; the same command goes on where this one ended\n");
-    throw ExitCode{kStopped};
+    throw ExitCode{kFetchStopped};
   }
   print_outcome(set, options.spec, outcome);
 }
@@ -112,7 +96,7 @@ std::string footer() {
 void add_data_fetch(CLI::App& data_command) {
   auto* command = data_command.add_subcommand("fetch", "Download a published data set");
   command->footer(footer());
-  auto options = std::make_shared<Options>();
+  auto options = std::make_shared<FetchOptions>();
   data::FetchSpec& spec = options->spec;
   command
       ->add_option("NAME", options->set,
@@ -137,7 +121,7 @@ void add_data_fetch(CLI::App& data_command) {
                    "seconds without a byte after which a transfer has failed")
       ->capture_default_str()
       ->check(CLI::Range(1, 86400));
-  command->callback([options] { run(*options); });
+  command->callback([options] { run_fetch(*options); });
 }
 
 }  // namespace impart::cli

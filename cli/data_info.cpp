@@ -139,7 +139,7 @@ void print_set(const NamedSet& named) {
   print_classes(set);
 }
 
-void run(const DataPath& path, bool json) {
+void run_info(const DataPath& path, bool json) {
   std::vector<NamedSet> sets;
   {
     ProgressLine line;
@@ -167,7 +167,7 @@ void add_data_info(CLI::App& data) {
   command->add_option("--name", path->name,
                       "what it is, one of 'impart list datasets'; found out if left out");
   command->add_flag("--json", *json, "print it as JSON");
-  command->callback([path, json] { run(*path, *json); });
+  command->callback([path, json] { run_info(*path, *json); });
 }
 
 }  // namespace impart::cli

@@ -1,7 +1,5 @@
 // impart data pack: any data set as MDS shards.
 
-#include <atomic>
-#include <csignal>
 #include <filesystem>
 #include <memory>
 
@@ -10,6 +8,7 @@
 #include "cli/commands.h"
 #include "cli/data.h"
 #include "cli/progress_line.h"
+#include "cli/stop.h"
 #include "impart/core/error.h"
 #include "impart/data/mds/pack.h"
 #include <CLI/CLI.hpp>
@@ -21,16 +20,9 @@ namespace fs = std::filesystem;
 
 constexpr int kInterrupted = 130;
 
-std::atomic<bool> stop_requested = false;
-
-void request_stop(int) {
-  stop_requested = true;
-}
-
-struct Options {
+struct PackOptions {
   DataPath source;
-  data::MdsPackSpec pack = {.destination = {},
-                            .stop_requested = [] { return stop_requested.load(); }};
+  data::MdsPackSpec pack = {.destination = {}, .stop_requested = stop_requested};
 };
 
 /// Whether one path is the other, or lies in it.
@@ -41,7 +33,7 @@ bool lies_in(const fs::path& inner, const fs::path& outer) {
   return !relative.empty() && *relative.begin() != "..";
 }
 
-void check(const Options& options) {
+void check(const PackOptions& options) {
   if (is_shard_folder(options.source)) {
     throw ConfigError(fmt::format(
         "{}: is one folder of shards; what is packed is a data set, with train/ and test/ or val/",
@@ -65,11 +57,10 @@ std::uint64_t folder_bytes(const std::string& folder) {
   return sum;
 }
 
-void run(const Options& options) {
+void run_pack(const PackOptions& options) {
   const std::string kind = recognise_data(options.source);
   check(options);
-  std::signal(SIGINT, request_stop);
-  std::signal(SIGTERM, request_stop);
+  count_stop_signals();
   data::MdsPackSummary summary;
   try {
     ProgressLine line;
@@ -94,7 +85,7 @@ void add_data_pack(CLI::App& data) {
       "Example: impart data pack data/cifar10 data/cifar10-mds --compression zstd:7\n"
       "JPEG and PNG files are stored as they are. DEST appears complete or not at all. MosaicML's "
       "streaming reads it, too.");
-  auto options = std::make_shared<Options>();
+  auto options = std::make_shared<PackOptions>();
   command->add_option("SRC", options->source.path, "the folder of a data set; or 'shapes'")
       ->required();
   command->add_option("DEST", options->pack.destination, "the folder to make")->required();
@@ -114,7 +105,7 @@ void add_data_pack(CLI::App& data) {
       ->delimiter(',')
       ->default_str("xxh64");
   command->add_flag("--overwrite", options->pack.overwrite, "replace the data set in DEST");
-  command->callback([options] { run(*options); });
+  command->callback([options] { run_pack(*options); });
 }
 
 }  // namespace impart::cli

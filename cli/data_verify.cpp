@@ -17,7 +17,7 @@ namespace {
 
 constexpr int kBadData = 65;
 
-struct Options {
+struct VerifyOptions {
   DataPath path;
   bool decode = false;
 };
@@ -44,7 +44,7 @@ void verify_examples(const NamedSet& named, bool decode, std::vector<std::string
   }
 }
 
-void run(const Options& options) {
+void run_verify(const VerifyOptions& options) {
   std::vector<std::string> problems;
   const std::vector<std::string> folders = shard_folders(options.path);
   {
@@ -80,13 +80,13 @@ void add_data_verify(CLI::App& data) {
       "Example: impart data verify data/cifar10-mds --decode\n"
       "Shards: sizes, hashes, compression, offsets, labels. Lists every problem; exit code 65 if "
       "there is any.");
-  auto options = std::make_shared<Options>();
+  auto options = std::make_shared<VerifyOptions>();
   command->add_option("PATH", options->path.path, "a data set, or one folder of shards")
       ->required();
   command->add_option("--name", options->path.name,
                       "what it is, one of 'impart list datasets'; found out if left out");
   command->add_flag("--decode", options->decode, "decode every image, too");
-  command->callback([options] { run(*options); });
+  command->callback([options] { run_verify(*options); });
 }
 
 }  // namespace impart::cli

@@ -22,7 +22,7 @@ namespace {
 /// About 5 s for all strategies together.
 constexpr std::uint64_t kWork = 40'000'000;
 
-struct Options {
+struct IoOptions {
   std::vector<std::string> arguments;  ///< run directories, or a config file and overrides
   std::optional<std::uint64_t> examples, payload, cache, seed;
   std::optional<std::uint32_t> workers, epochs, warmup, batch;
@@ -43,7 +43,7 @@ struct Options {
   }
 };
 
-config::RunConfig read_base(const Options& options) {
+config::RunConfig read_base(const IoOptions& options) {
   std::vector<std::string> overrides = options.arguments;
   std::optional<std::string> path;
   if (!overrides.empty() && overrides.front().find('=') == std::string::npos) {
@@ -62,19 +62,19 @@ config::RunConfig read_base(const Options& options) {
   return config;
 }
 
-std::uint64_t count_examples(const Options& options, const config::RunConfig& config) {
+std::uint64_t count_examples(const IoOptions& options, const config::RunConfig& config) {
   if (options.examples) return *options.examples;
   if (config.data.limit > 0 && !options.arguments.empty()) return config.data.limit;
   throw ConfigError("how many examples are there? give --examples");
 }
 
 /// In bytes, of each process.
-std::uint64_t cache_size(const Options& options, const config::RunConfig& config) {
+std::uint64_t cache_size(const IoOptions& options, const config::RunConfig& config) {
   if (options.cache) return *options.cache;
   return config.store.files ? std::uint64_t{config.store.cache} << 20 : 0;
 }
 
-std::uint64_t payload_bytes(const Options& options) {
+std::uint64_t payload_bytes(const IoOptions& options) {
   if (options.payload) return *options.payload;
   throw ConfigError("how many bytes has an example, as it is stored? give --payload");
 }
@@ -92,7 +92,7 @@ void simulate(const std::vector<cost::IoStrategy>& strategies, IoPrediction& pre
   }
 }
 
-void predict(const Options& options) {
+void predict(const IoOptions& options) {
   const config::RunConfig config = read_base(options);
   IoPrediction prediction{.spec = options.spec,
                           .base = config::placement_spec(config),
@@ -115,7 +115,7 @@ void predict(const Options& options) {
   print_prediction(prediction, options.output());
 }
 
-void compare(const Options& options) {
+void compare(const IoOptions& options) {
   cost::DataSizes sizes{.examples = options.examples};
   if (options.payload) sizes.payload_bytes = static_cast<double>(*options.payload);
   std::vector<cost::RunIo> runs;
@@ -129,14 +129,14 @@ void compare(const Options& options) {
   print_comparisons(runs, options.output());
 }
 
-void run(const Options& options) {
+void run_io(const IoOptions& options) {
   const bool has_runs =
       std::any_of(options.arguments.begin(), options.arguments.end(),
                   [](const std::string& path) { return std::filesystem::is_directory(path); });
   has_runs ? compare(options) : predict(options);
 }
 
-void add_size_options(CLI::App& command, Options& options) {
+void add_size_options(CLI::App& command, IoOptions& options) {
   const CLI::AsSizeValue as_bytes(/*kb_is_1000=*/false);
   command.add_option("--examples", options.examples, "examples of the data set");
   command
@@ -163,7 +163,7 @@ void add_size_options(CLI::App& command, Options& options) {
       ->check(CLI::PositiveNumber);
 }
 
-void add_strategy_options(CLI::App& command, Options& options) {
+void add_strategy_options(CLI::App& command, IoOptions& options) {
   command
       .add_option("--strategy", options.strategies,
                   "a,b,c of: vanilla, local, heuristics, sticky-heuristics, exchanges, config; "
@@ -200,7 +200,7 @@ void add_io_command(CLI::App& app) {
       "The real schedule, heuristics and exchanges decide over synthetic importance: a fixed "
       "log-normal level for each example, and noise that is partly renewed in every epoch "
       "(--drift).");
-  auto options = std::make_shared<Options>();
+  auto options = std::make_shared<IoOptions>();
   command->add_option("CONFIG|RUN", options->arguments,
                       "run directories; or a YAML file and key=value, as for train");
   add_size_options(*command, *options);
@@ -208,7 +208,7 @@ void add_io_command(CLI::App& app) {
   auto* csv = command->add_flag("--csv", options->csv, "print CSV, bytes as numbers");
   command->add_flag("--json", options->json, "print JSON")->excludes(csv);
   command->add_flag("--bytes", options->raw_bytes, "print bytes as numbers, without units");
-  command->callback([options] { run(*options); });
+  command->callback([options] { run_io(*options); });
 }
 
 }  // namespace impart::cli

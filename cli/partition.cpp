@@ -20,7 +20,7 @@
 namespace impart::cli {
 namespace {
 
-struct Options {
+struct PartitionOptions {
   std::string importance;
   std::string heuristic = "stripes";
   std::uint32_t workers = 0;
@@ -45,7 +45,7 @@ struct Outcome {
 };
 
 /// Wrong combinations are found before anything is read.
-void check(const Options& options) {
+void check(const PartitionOptions& options) {
   placement::check_worker_count(options.workers);
   const placement::HeuristicEntry& heuristic =
       find_entry(placement::kHeuristics, "heuristic", options.heuristic);
@@ -68,7 +68,7 @@ void check_length(const std::string& path, std::uint64_t found, std::uint64_t wa
       fmt::format("{}: has {} examples, but there are {} importance scores", path, found, wanted));
 }
 
-Outcome decide(const Options& options, ProgressLine& line) {
+Outcome decide(const PartitionOptions& options, ProgressLine& line) {
   const ScoresFile file(options.importance, "importance",
                         line.phase("reading " + options.importance));
   const Scores scores = file.scores();
@@ -168,7 +168,7 @@ void print_table(const Outcome& outcome) {
              outcome.plan->messages());
 }
 
-void run(const Options& options) {
+void run_partition(const PartitionOptions& options) {
   check(options);
   std::optional<Outcome> outcome;
   {
@@ -186,7 +186,7 @@ void run(const Options& options) {
 
 void add_partition_command(CLI::App& app) {
   auto* command = app.add_subcommand("partition", "Deal examples to workers by their importance");
-  auto options = std::make_shared<Options>();
+  auto options = std::make_shared<PartitionOptions>();
   command
       ->add_option("--importance", options->importance, "scores: .csv with id,importance, or .npy")
       ->required();
@@ -210,7 +210,7 @@ void add_partition_command(CLI::App& app) {
   command->add_option("--labels", options->labels, "classes: .csv with id,label, or .npy");
   command->add_option("-o,--output", options->output, "write the owners: .csv (id,worker) or .npy");
   command->add_flag("--json", options->json, "print the summary as JSON");
-  command->callback([options] { run(*options); });
+  command->callback([options] { run_partition(*options); });
 }
 
 }  // namespace impart::cli

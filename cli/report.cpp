@@ -23,7 +23,7 @@ constexpr std::size_t kShownArms = 12;
 constexpr std::size_t kShownSkipped = 5;
 constexpr std::size_t kNameWidth = 36;
 
-struct Options {
+struct ReportOptions {
   std::vector<std::string> folders;
   std::string csv;
   std::string output;
@@ -35,7 +35,7 @@ struct Options {
 };
 
 /// Published data stays as it is; a study or a folder of runs gets its report inside.
-std::string output_of(const Options& options) {
+std::string output_of(const ReportOptions& options) {
   if (!options.output.empty()) return options.output;
   return options.csv.empty() && options.folders.size() == 1 ? options.folders.front() + "/report"
                                                             : "report";
@@ -89,7 +89,7 @@ void print_outcome(const report::Analysis& analysis, const report::Document& doc
   fmt::print("\nreport: {}\n", report::for_terminal(folder + "/report.html"));
 }
 
-void run(const Options& options) {
+void run_report(const ReportOptions& options) {
   if (options.folders.empty() == options.csv.empty()) {
     throw ConfigError("give a study, run directories, or --csv DIR; one of them");
   }
@@ -119,7 +119,7 @@ void run(const Options& options) {
 
 void add_report_command(CLI::App& app) {
   auto* command = app.add_subcommand("report", "Tables, pictures and a verdict from finished runs");
-  auto options = std::make_shared<Options>();
+  auto options = std::make_shared<ReportOptions>();
   command->add_option("DIR", options->folders, "a study, or run directories and folders of them");
   command->add_option("--csv", options->csv,
                       "results as the DAIS 2023 paper published them, instead of DIR");
@@ -132,7 +132,7 @@ void add_report_command(CLI::App& app) {
   command->add_option("--top", options->top, "settings in box plots, besides the baseline")
       ->capture_default_str();
   command->add_flag("--no-figures", options->no_figures, "tables only");
-  command->callback([options] { run(*options); });
+  command->callback([options] { run_report(*options); });
 }
 
 }  // namespace impart::cli

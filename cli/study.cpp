@@ -1,7 +1,5 @@
 // impart study: a grid of settings x seeds, run to its end in spite of interruptions.
 
-#include <atomic>
-#include <csignal>
 #include <filesystem>
 #include <memory>
 #include <string>
@@ -12,6 +10,7 @@
 
 #include "cli/commands.h"
 #include "cli/engine.h"
+#include "cli/stop.h"
 #include "cli/study_display.h"
 #include "cli/study_status.h"
 #include "cli/study_text.h"
@@ -32,13 +31,7 @@ namespace fs = std::filesystem;
 constexpr int kSomeFailed = 1;
 constexpr int kStopped = 85;
 
-std::atomic<int> stop_requests = 0;
-
-void request_stop(int) {
-  ++stop_requests;
-}
-
-struct Options {
+struct StudyOptions {
   std::string study;  ///< study.yaml; with --status also a study directory
   std::vector<std::string> overrides;
   std::uint32_t jobs = 0;
@@ -53,7 +46,7 @@ std::string this_program() {
   return path.string();
 }
 
-study::StudyPlan read_plan(const Options& options) {
+study::StudyPlan read_plan(const StudyOptions& options) {
   const config::Schema schema = config::make_schema();
   study::StudySpec study = study::load_study(options.study, options.overrides, schema);
   const config::ModelName& model =
@@ -62,11 +55,11 @@ study::StudyPlan read_plan(const Options& options) {
   return study::make_plan(study, schema);
 }
 
-std::string directory_of(const Options& options) {
+std::string directory_of(const StudyOptions& options) {
   return fs::is_directory(options.study) ? options.study : read_plan(options).directory;
 }
 
-std::uint32_t jobs_of(const Options& options, const study::StudyPlan& plan, std::size_t runs) {
+std::uint32_t jobs_of(const StudyOptions& options, const study::StudyPlan& plan, std::size_t runs) {
   if (options.jobs > 0) return options.jobs;
   return plan.jobs > 0 ? plan.jobs : study::default_jobs(runs);
 }
@@ -78,7 +71,7 @@ void print_skipped(const study::StudyPlan& plan) {
 }
 
 /// The runs as they are now, without touching anything.
-void print_plan(const Options& options, const study::StudyPlan& plan) {
+void print_plan(const StudyOptions& options, const study::StudyPlan& plan) {
   std::vector<study::RunReport> reports;
   const auto inspect = [&](const study::StudyRun& run) {
     return study::inspect_run(plan.directory, run, plan.record.metric);
@@ -123,13 +116,11 @@ void print_end(const study::StudyPlan& plan, const study::StudyOutcome& outcome)
   fmt::print("study directory: {}\n", directory);
 }
 
-void run_plan(const Options& options, const study::StudyPlan& plan) {
+void run_plan(const StudyOptions& options, const study::StudyPlan& plan) {
   if (options.program.empty()) require_engine();
   const std::string program = options.program.empty() ? this_program() : options.program;
   const std::size_t runs = plan.arms.size() * plan.record.seeds.size();
-  std::signal(SIGTERM, request_stop);
-  std::signal(SIGINT, request_stop);
-  if (std::signal(SIGHUP, request_stop) == SIG_IGN) std::signal(SIGHUP, SIG_IGN);  // nohup
+  count_stop_signals(SecondInterrupt::kCounts);
   study::StudyOutcome outcome;
   {
     StudyDisplay display;
@@ -139,7 +130,7 @@ void run_plan(const Options& options, const study::StudyPlan& plan) {
                                 .jobs = jobs_of(options, plan, runs),
                                 .retry = options.retry,
                                 .fresh = options.fresh,
-                                .stop_requests = [] { return stop_requests.load(); }},
+                                .stop_requests = stop_requests},
                                display.observer());
   }
   print_end(plan, outcome);
@@ -147,7 +138,7 @@ void run_plan(const Options& options, const study::StudyPlan& plan) {
   if (outcome.failed > 0) throw ExitCode{kSomeFailed};
 }
 
-void run(const Options& options) {
+void run_study(const StudyOptions& options) {
   if (options.json && !options.status) throw ConfigError("--json goes with --status");
   if (options.status) {
     const StudyLook look = look_at_study(directory_of(options));
@@ -174,7 +165,7 @@ void add_study_command(CLI::App& app) {
       "Exit codes: 0 all done, 1 some runs failed, 2 wrong usage or study, 74 cannot write or "
       "start "
       "a run, 85 stopped, to be continued");
-  auto options = std::make_shared<Options>();
+  auto options = std::make_shared<StudyOptions>();
   command
       ->add_option("STUDY", options->study,
                    "the study's YAML file (see presets/studies/ and docs/studies.md); with "
@@ -194,7 +185,7 @@ void add_study_command(CLI::App& app) {
                     "move runs of another configuration aside and run them again");
   command->add_option("--engine", options->program,
                       "the program that trains; this one if left out");
-  command->callback([options] { run(*options); });
+  command->callback([options] { run_study(*options); });
 }
 
 }  // namespace impart::cli

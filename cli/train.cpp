@@ -19,7 +19,7 @@
 namespace impart::cli {
 namespace {
 
-struct Options {
+struct TrainOptions {
   std::vector<std::string> arguments;  ///< a config file, if the first has no '=', and overrides
   std::string resume;
   bool overwrite = false;
@@ -28,7 +28,7 @@ struct Options {
   bool markdown = false;
 };
 
-config::RunConfig read_config(const Options& options) {
+config::RunConfig read_config(const TrainOptions& options) {
   std::vector<std::string> overrides = options.arguments;
   std::optional<std::string> path;
   if (!options.resume.empty() && options.overwrite) {
@@ -56,7 +56,7 @@ config::RunConfig read_config(const Options& options) {
   return config;
 }
 
-void run(const Options& options) {
+void run_train(const TrainOptions& options) {
   if (options.keys) {
     const config::Schema schema = config::make_schema();
     fmt::print("{}", options.markdown ? config::markdown_table(schema) : config::help_text(schema));
@@ -79,7 +79,7 @@ void add_train_command(CLI::App& app) {
       "Exit codes: 0 done, 2 wrong usage or config, 65 bad data, 74 cannot write, 75 another "
       "process "
       "was lost, 85 stopped and checkpointed");
-  auto options = std::make_shared<Options>();
+  auto options = std::make_shared<TrainOptions>();
   command->add_option("CONFIG", options->arguments,
                       "a YAML file (see presets/), then key=value to change it: workers.count=8");
   command->add_option("--resume", options->resume, "go on with the run in this run directory");
@@ -88,7 +88,7 @@ void add_train_command(CLI::App& app) {
   command->add_flag("--dry-run", options->dry_run, "print the complete config and stop");
   command->add_flag("--keys", options->keys, "explain every key of the config and stop");
   command->add_flag("--markdown", options->markdown, "with --keys: as the table of the docs");
-  command->callback([options] { run(*options); });
+  command->callback([options] { run_train(*options); });
 }
 
 }  // namespace impart::cli

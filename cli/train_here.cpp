@@ -1,13 +1,12 @@
 // For impart-engine: one run, in this process or in all processes of an MPI job.
 
-#include <atomic>
-#include <csignal>
 #include <string>
 
 #include <fmt/format.h>
 
 #include "cli/commands.h"
 #include "cli/engine.h"
+#include "cli/stop.h"
 #include "cli/train.h"
 #include "cli/train_display.h"
 #include "impart/comm/job.h"
@@ -19,12 +18,6 @@ namespace impart::cli {
 namespace {
 
 constexpr int kPreempted = 85;
-
-std::atomic<bool> stop_requested = false;
-
-void request_stop(int) {
-  stop_requested = true;
-}
 
 void print_summary(const config::RunConfig& config, const train::RunOutcome& outcome) {
   const run::RunSummary& s = outcome.summary;
@@ -48,8 +41,7 @@ void require_engine() {}
 
 void train_here(const TrainRequest& request) {
   const config::RunConfig& config = request.config;
-  std::signal(SIGTERM, request_stop);
-  std::signal(SIGINT, request_stop);
+  count_stop_signals();
   const auto communicator = comm::make_communicator();
   const bool is_first = communicator->rank() == 0;
   const train::RunOutcome outcome = comm::run_job(*communicator, [&] {
@@ -59,7 +51,7 @@ void train_here(const TrainRequest& request) {
                                 .config_hash = config::config_hash(config),
                                 .overwrite = request.overwrite,
                                 .resume = request.resume,
-                                .stop_requested = [] { return stop_requested.load(); }},
+                                .stop_requested = stop_requested},
                                *communicator, is_first ? display.observer() : train::RunObserver{});
   });
   if (is_first) print_summary(config, outcome);
