@@ -31,12 +31,22 @@ function(impart_compile_in_groups target)
     UNITY_BUILD_BATCH_SIZE 8)
 endfunction()
 
-# impart_layer(NAME SOURCES... [DEPENDS targets...] [ALONE files...]): the library of one folder
-# under impart/. ALONE: files that are not compiled together with others, because they have the
+# impart_layer(NAME [DEPENDS targets...] [WITHOUT files and folders...] [ALONE files...]): the library
+# of one folder under impart/, of all that lies in it. WITHOUT: what is for other options, and rooms
+# inside the room. ALONE: files that are not compiled together with others, because they have the
 # same names for their own parts.
 function(impart_layer name)
-  cmake_parse_arguments(LAYER "" "" "SOURCES;DEPENDS;ALONE" ${ARGN})
-  add_library(impart_${name} STATIC ${LAYER_SOURCES})
+  cmake_parse_arguments(LAYER "" "" "DEPENDS;WITHOUT;ALONE" ${ARGN})
+  set(patterns *.cpp)
+  if(IMPART_CUDA)
+    list(APPEND patterns *.cu)
+  endif()
+  # A new file is noticed by the next build.
+  file(GLOB_RECURSE sources RELATIVE ${CMAKE_CURRENT_SOURCE_DIR} CONFIGURE_DEPENDS ${patterns})
+  foreach(part ${LAYER_WITHOUT})
+    list(FILTER sources EXCLUDE REGEX "^${part}(/|$)")
+  endforeach()
+  add_library(impart_${name} STATIC ${sources})
   add_library(impart::${name} ALIAS impart_${name})
   target_include_directories(impart_${name} PUBLIC $<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}>)
   target_link_libraries(impart_${name} PUBLIC ${LAYER_DEPENDS}

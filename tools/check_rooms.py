@@ -202,19 +202,17 @@ def check_links(house, room, target, where):
 
 
 def check_sources(house, room, target, where):
-    named = set()
-    for source in target.sources:
-        if source.startswith("$"):
-            continue
-        path = f"{room.folder}/{source}"
-        named.add(path)
-        if ".." in source or house.room_of(path) is not room:
-            yield f"{where}: {source} is not in the room's folder"
-        elif path not in house.files:
-            yield f"{where}: {source} is not there"
-    for path in house.files_of(room):
-        if not path.endswith(".h") and path not in named:
-            yield f"{path}: is in no target"
+    """A target has all files of its folder (impart_layer sees to it), and no others."""
+    for source in target.added:
+        yield f"{where}: {source} is given to the target; its sources are the files of its folder"
+    for name in target.named:
+        path = f"{room.folder}/{name}"
+        if ".." in name or not (house.root / path).exists():
+            yield f"{where}: {name} is not in the room's folder"
+    inner = {other.folder.removeprefix(room.folder + "/") for other in ROOMS
+             if other.folder.startswith(room.folder + "/")}
+    for folder in sorted(inner - set(target.named)):
+        yield f"{where}: {folder}/ is a room of its own; leave it out (WITHOUT)"
 
 
 def check_names(house):

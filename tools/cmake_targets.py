@@ -11,7 +11,8 @@ WORD = re.compile(r'"((?:\\.|[^"\\])*)"|([^\s"]+)')
 class Target:
     """A library made by impart_layer, with all that any branch of the file gives to it."""
     name: str
-    sources: list = dataclasses.field(default_factory=list)
+    named: list = dataclasses.field(default_factory=list)  # files and folders
+    added: list = dataclasses.field(default_factory=list)  # sources beside those of the folder
     links: list = dataclasses.field(default_factory=list)
 
 
@@ -45,16 +46,18 @@ def read_targets(text):
     for command, words in commands(text):
         if command == "set" and len(words) > 1:
             values.setdefault(words[0], []).extend(words[1:])
+        elif command == "list" and words[0] == "APPEND":
+            values.setdefault(words[1], []).extend(words[2:])
         elif command == "impart_layer":
             target = targets.setdefault(words[0], Target(words[0]))
             kind = None
             for word in expand(words[1:], values):
-                if word in ("SOURCES", "DEPENDS", "ALONE"):
+                if word in ("DEPENDS", "WITHOUT", "ALONE"):
                     kind = word
-                elif kind == "SOURCES":
-                    target.sources.append(word)
                 elif kind == "DEPENDS":
                     target.links.append(word)
+                else:
+                    target.named.append(word)
         elif command == "impart_use_torch":
             add_links(targets, words[0], ["impart::torch"])
         elif command == "target_link_libraries":
@@ -62,7 +65,7 @@ def read_targets(text):
         elif command == "target_sources":
             target = targets.get(words[0].removeprefix("impart_"))
             if target:
-                target.sources.extend(w for w in expand(words[2:], values) if w != "PRIVATE")
+                target.added.extend(w for w in expand(words[2:], values) if w != "PRIVATE")
     return targets
 
 

@@ -136,15 +136,18 @@ class PlantedTest(unittest.TestCase):
         path.write_text("#pragma once\nnamespace impart {\nint planted = 1;\n}\n")
         self.assert_found("impart/impart.h: defines something")
 
-    def test_a_source_that_no_target_has_and_one_that_is_not_there(self):
-        self.plant("impart/comm/planted.cpp", "namespace impart::comm {}\n")
-        self.replace("impart/core/CMakeLists.txt", "csv.cpp", "planted.cpp")
-        self.assert_found("impart/comm/planted.cpp: is in no target", "impart/core/csv.cpp: is in no",
-                          "impart/core/CMakeLists.txt: planted.cpp is not there")
+    def test_a_file_that_is_named_and_not_there(self):
+        self.replace("impart/report/CMakeLists.txt", "html.cpp", "planted.cpp")
+        self.assert_found("impart/report/CMakeLists.txt: planted.cpp is not in the room's folder")
 
     def test_a_source_of_another_folder(self):
-        self.replace("impart/core/CMakeLists.txt", "csv.cpp", "../comm/single.cpp")
-        self.assert_found("impart/core/CMakeLists.txt: ../comm/single.cpp is not in the room's folder")
+        self.plant("impart/core/CMakeLists.txt",
+                   "target_sources(impart_core PRIVATE ../comm/single.cpp)\n")
+        self.assert_found("impart/core/CMakeLists.txt: ../comm/single.cpp is given to the target")
+
+    def test_a_room_compiled_into_the_one_around_it(self):
+        self.replace("impart/models/CMakeLists.txt", "WITHOUT kernels", "")
+        self.assert_found("impart/models/CMakeLists.txt: kernels/ is a room of its own")
 
     def test_a_folder_that_is_no_room(self):
         (self.root / "impart/attic").mkdir()
