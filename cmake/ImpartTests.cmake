@@ -156,6 +156,7 @@ function(impart_script_test name label script)
     list(APPEND about SERIAL)
   endif()
   impart_describe_tests(${label} ${names} ${about})
+  set_property(TEST ${names} APPEND PROPERTY LABELS ${IMPART_ROOM_LABEL})
 endfunction()
 
 # impart_process_test(NAME PROCESSES PROGRAM ARGS...): a program that mpirun starts.
@@ -165,4 +166,5 @@ function(impart_process_test name processes program)
     ${TEST_UNPARSED_ARGUMENTS})
   impart_describe_tests(process ${name} SECONDS ${TEST_SECONDS} CORES ${processes}
     ENVIRONMENT ${IMPART_MPI_ENVIRONMENT})
+  set_property(TEST ${name} APPEND PROPERTY LABELS ${IMPART_ROOM_LABEL})
 endfunction()

@@ -44,7 +44,7 @@ class LearningTest(TrainingTest):
         return self.run_folder("run")
 
     def test_importance_agrees_with_the_known_difficulty(self):
-        run = self.run_to_the_end(PRESETS / "quick.yaml", "importance.notion=loss-average",
+        run = self.run_to_the_end(PRESETS / "quick.yaml", "epochs=6", "importance.notion=loss-average",
                          "importance.window=run", "importance.record=[truth]")
         accuracy = run.summary()["best_accuracy"]
         self.assertGreater(accuracy, 70)
