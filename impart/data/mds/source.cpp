@@ -14,7 +14,7 @@
 namespace impart::data {
 namespace {
 
-constexpr std::size_t kBlockBytes = std::size_t{1} << 20;
+constexpr std::size_t kRoomBytes = std::size_t{1} << 20;
 
 /// A block of a shard, and before it the front of a sample that the block before ended in. So
 /// files are read at multiples of the block into the same pages, and only such fronts are copied.
@@ -23,7 +23,7 @@ class BlockBuffer {
   explicit BlockBuffer(std::size_t largest_sample)
       : room_((largest_sample / kPage + 1) * kPage),
         bytes_(static_cast<std::byte*>(
-            ::operator new(room_ + std::max(room_, kBlockBytes), kAlignment))) {}
+            ::operator new(room_ + std::max(room_, kRoomBytes), kAlignment))) {}
   ~BlockBuffer() { ::operator delete(bytes_, kAlignment); }
   BlockBuffer(const BlockBuffer&) = delete;
   BlockBuffer& operator=(const BlockBuffer&) = delete;
@@ -158,7 +158,7 @@ std::uint64_t MdsSource::read_in_order(const MdsVisitor& visit, const Progress& 
       const std::uint64_t rest = at < offsets[next] ? 0 : offsets[next + 1] - at;
       const std::uint64_t kept = at < offsets[next] ? 0 : at - offsets[next];
       const std::uint64_t size =
-          std::min<std::uint64_t>(std::max<std::uint64_t>(rest, kBlockBytes), offsets.back() - at);
+          std::min<std::uint64_t>(std::max<std::uint64_t>(rest, kRoomBytes), offsets.back() - at);
       stream.read(buffer.next(size, kept));
       at += size;
       for (; next < samples && offsets[next + 1] <= at; ++next) {

@@ -13,8 +13,8 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr std::string_view kTrainNames[] = {"train.txt"};
-constexpr std::string_view kTestNames[] = {"valid.txt", "val.txt", "dev.txt", "test.txt"};
+constexpr std::string_view kTrainTexts[] = {"train.txt"};
+constexpr std::string_view kTestTexts[] = {"valid.txt", "val.txt", "dev.txt", "test.txt"};
 
 /// All *.txt in a folder and below, in the order of their names, but for one.
 std::vector<std::string> list_text_files(const std::string& folder, const std::string& but) {
@@ -90,8 +90,8 @@ void add_corpus(std::vector<CorpusText>& corpus, const OpenTexts& texts,
 TextData load_text_files(const TextSpec& spec) {
   check_blocks(spec.blocks);
   check_test_share(spec);
-  const std::string train_path = find_train_file(spec, kTrainNames);
-  const std::string test_path = find_test_file(spec, kTestNames);
+  const std::string train_path = find_train_file(spec, kTrainTexts);
+  const std::string test_path = find_test_file(spec, kTestTexts);
   OpenTexts train = open_texts(train_path.empty() ? list_text_files(spec.root, test_path)
                                                   : std::vector{train_path});
   OpenTexts test = test_path.empty() ? OpenTexts{.paths = train.paths} : open_texts({test_path});

@@ -27,17 +27,13 @@ struct BlockSpec {
   std::int64_t stride = 1;
 };
 
-WorkerBatchNorm2d batch_norm(std::int64_t channels) {
-  return WorkerBatchNorm2d(WorkerBatchNormSpec{.channels = channels});
-}
-
 /// Brings the input of a block to the shape of its output.
 class Downsample : public torch::nn::Module {
  public:
   Downsample(std::int64_t in, std::int64_t out, std::int64_t stride) {
     convolution_ = register_module(
         "0", Convolution(ConvolutionSpec{.in = in, .out = out, .kernel = 1, .stride = stride}));
-    norm_ = register_module("1", batch_norm(out));
+    norm_ = register_module("1", make_batch_norm(out));
   }
   torch::Tensor forward(const torch::Tensor& x) { return norm_(convolution_(x)); }
 
@@ -67,7 +63,7 @@ class Block : public torch::nn::Module {
   void register_step(int number, const ConvolutionSpec& spec, Convolution& convolution,
                      WorkerBatchNorm2d& norm) {
     convolution = register_module(fmt::format("conv{}", number), Convolution(spec));
-    norm = register_module(fmt::format("bn{}", number), batch_norm(spec.out));
+    norm = register_module(fmt::format("bn{}", number), make_batch_norm(spec.out));
   }
 
  private:
@@ -159,7 +155,7 @@ class ResNet : public Classifier {
                                                                   .out = kStemWidth,
                                                                   .kernel = shrinks ? 7 : 3,
                                                                   .stride = shrinks ? 2 : 1}));
-    bn1_ = register_module("bn1", batch_norm(kStemWidth));
+    bn1_ = register_module("bn1", make_batch_norm(kStemWidth));
   }
 
   Output forward(torch::Tensor images) override {

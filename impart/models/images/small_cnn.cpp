@@ -15,10 +15,6 @@ Convolution convolution(std::int64_t in, std::int64_t out) {
   return Convolution(ConvolutionSpec{.in = in, .out = out});
 }
 
-WorkerBatchNorm2d batch_norm(std::int64_t channels) {
-  return WorkerBatchNorm2d(WorkerBatchNormSpec{.channels = channels});
-}
-
 /// Halves height and width, rounding up, so that a single pixel stays one.
 torch::Tensor halve(const torch::Tensor& x) {
   return torch::max_pool2d(x, 2, 2, 0, 1, /*ceil_mode=*/true);
@@ -28,11 +24,11 @@ class SmallCnn : public Classifier {
  public:
   explicit SmallCnn(const ModelSpec& spec) {
     conv1_ = register_module("conv1", convolution(spec.channels, 32));
-    bn1_ = register_module("bn1", batch_norm(32));
+    bn1_ = register_module("bn1", make_batch_norm(32));
     conv2_ = register_module("conv2", convolution(32, 64));
-    bn2_ = register_module("bn2", batch_norm(64));
+    bn2_ = register_module("bn2", make_batch_norm(64));
     conv3_ = register_module("conv3", convolution(64, 128));
-    bn3_ = register_module("bn3", batch_norm(128));
+    bn3_ = register_module("bn3", make_batch_norm(128));
     fc_ = register_module("fc", Linear(128, spec.classes));
   }
 

@@ -131,4 +131,9 @@ class WorkerBatchNorm2dImpl : public torch::nn::Module {
 
 TORCH_MODULE(WorkerBatchNorm2d);
 
+/// With the usual settings.
+inline WorkerBatchNorm2d make_batch_norm(std::int64_t channels) {
+  return WorkerBatchNorm2d(WorkerBatchNormSpec{.channels = channels});
+}
+
 }  // namespace impart::models
