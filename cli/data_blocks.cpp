@@ -128,8 +128,8 @@ ordered_json to_json(const data::TextData& data, const data::TokenSet& set, cons
   return json;
 }
 
-void print_choice(const BlocksOptions& options, const data::TextData& data, const data::TokenSet& set,
-                  const Choice& choice) {
+void print_choice(const BlocksOptions& options, const data::TextData& data,
+                  const data::TokenSet& set, const Choice& choice) {
   const std::string text = escaped(data::text_of(set, data.tokenizer.get(), choice.id));
   std::string facts;
   if (choice.importance) facts += fmt::format("  {:.6g}", *choice.importance);
