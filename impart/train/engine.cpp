@@ -5,7 +5,10 @@
 #include <fmt/format.h>
 #include <torch/torch.h>
 
+#include "impart/core/error.h"
 #include "impart/placement/placement.h"
+#include "impart/tensors/device_memory.h"
+#include "impart/train/fitting_rows.h"
 #include "impart/train/inference_losses.h"
 
 namespace impart::train {
@@ -74,8 +77,52 @@ void Engine::begin_epoch(const placement::StepPlan& plan, std::uint32_t epoch,
 }
 
 void Engine::run_step(std::uint32_t step, double learning_rate) {
-  step_->run(step, learning_rate);
+  has_fitted_ ? step_->run(step, learning_rate) : run_first_step(step, learning_rate);
   for (const WorkerGroup& group : passes_.groups_of(step)) next_row_ = group.row + group.rows;
+}
+
+/// Passes that do not fit into a GPU's memory are made smaller, unless the config says how large
+/// they are: then it says what would fit. Processes that depend on each other try only once.
+void Engine::run_first_step(std::uint32_t step, double learning_rate) {
+  has_fitted_ = true;
+  if (!device().is_cuda() || passes_.groups_of(step).empty()) {
+    return step_->run(step, learning_rate);
+  }
+  const bool is_alone = communicator_.size() == 1;
+  const std::int64_t wanted = passes_.largest_pass(step);
+  const auto configured = spec_.config.workers.micro_batch;
+  const FoundRows found =
+      find_fitting_rows({.wanted = wanted,
+                         .smallest = is_alone ? passes_.smallest_pass(step) : wanted,
+                         .fits = [&](std::int64_t rows) {
+                           if (rows < wanted) limit_passes(rows);
+                           return try_step(step, learning_rate);
+                         }});
+  if (found.reason.empty()) return;
+  if (configured > 0) throw ConfigError(found.reason);
+  if (spec_.note) spec_.note(found.reason);
+}
+
+/// Whether the step's passes fit. If not, nothing has changed.
+bool Engine::try_step(std::uint32_t step, double learning_rate) {
+  const auto statistics = communicator_.size() == 1 ? statistics_.gather() : std::nullopt;
+  try {
+    step_->run(step, learning_rate);
+    return true;
+  } catch (const std::exception& error) {
+    if (!tensors::is_out_of_memory(error)) throw;
+  }
+  if (statistics) statistics_.restore(*statistics);
+  return false;
+}
+
+void Engine::limit_passes(std::int64_t rows) {
+  spec_.config.workers.micro_batch = static_cast<std::uint32_t>(rows);
+  step_.reset();
+  tensors::free_kept_memory();
+  passes_.limit_rows(rows);
+  step_ = choose_step(step_context());
+  step_->begin_epoch();
 }
 
 std::vector<float> Engine::inference_losses(const placement::Partition& partition) {

@@ -1,7 +1,9 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <memory>
+#include <string>
 #include <vector>
 
 #include <torch/types.h>
@@ -29,6 +31,7 @@ struct EngineSpec {
   feed::Feed* feed = nullptr;                 ///< training data; must outlive the engine
   placement::OwnRows own = {};                ///< that the config may name
   bool collect_signals = true;                ///< false only to measure what collecting costs
+  std::function<void(const std::string&)> note = {};  ///< told what a user should know, if set
 };
 
 /// Runs training steps for the workers that this process hosts. They share one model and are run
@@ -81,6 +84,9 @@ class Engine {
   void restore_state(const FindTensor& find);
 
  private:
+  void run_first_step(std::uint32_t step, double learning_rate);
+  bool try_step(std::uint32_t step, double learning_rate);
+  void limit_passes(std::int64_t rows);
   EpochPassesSpec passes_spec();
   StepContext step_context();
 
@@ -96,6 +102,7 @@ class Engine {
   EpochPasses passes_;
   std::unique_ptr<Step> step_;
   std::int64_t next_row_ = 0;  ///< of the epoch, after the steps that were run
+  bool has_fitted_ = false;    ///< a step has shown that the passes fit into memory
 };
 
 }  // namespace impart::train

@@ -10,6 +10,7 @@
 #include "impart/models/layers/layers.h"
 #include "impart/models/layers/worker_statistics.h"
 #include "impart/models/module_tree.h"
+#include "impart/tensors/device_memory.h"
 #include "impart/tensors/torch_compat.h"
 
 namespace impart::train {
@@ -86,6 +87,7 @@ void DeviceSteps::run(const Step& step) {
     return;
   }
   if (!kind.graph) {
+    tensors::free_kept_memory();  // a graph has memory of its own
     kind.graph = std::make_unique<StepGraph>();
     kind.graph->record([&] { compute(kind); });
   }

@@ -1,5 +1,6 @@
 #include "impart/train/steps/epoch_passes.h"
 
+#include <algorithm>
 #include <utility>
 
 #include <torch/torch.h>
@@ -38,6 +39,27 @@ void EpochPasses::begin_epoch(const placement::StepPlan& plan, std::uint32_t epo
     }
   }
   spec_.feed->begin(std::move(feed_plan));
+}
+
+void EpochPasses::limit_rows(std::int64_t most) {
+  spec_.most_rows = most;
+  begin_epoch(*plan_, dropout_->epoch, first_step_);
+}
+
+std::int64_t EpochPasses::largest_pass(std::uint32_t step) const {
+  std::int64_t largest = 0;
+  for (const WorkerGroup& group : groups_of(step)) largest = std::max(largest, group.rows);
+  return largest;
+}
+
+std::int64_t EpochPasses::smallest_pass(std::uint32_t step) const {
+  if (spec_.shared_norm) return largest_pass(step);
+  std::size_t largest = 0;
+  for (std::uint32_t worker = 0; worker < spec_.hosted.count; ++worker) {
+    const WorkerId id{spec_.hosted.first + worker};
+    largest = std::max(largest, plan_->batch_of(id, step).size());
+  }
+  return static_cast<std::int64_t>(largest);
 }
 
 void EpochPasses::make_room() {

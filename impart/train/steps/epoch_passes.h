@@ -51,6 +51,8 @@ class EpochPasses {
   /// Plans the passes of an epoch from this step on, and tells the feed. The plan must live until
   /// the end of the epoch.
   void begin_epoch(const placement::StepPlan& plan, std::uint32_t epoch, std::uint32_t first_step);
+  /// Plans them again, with at most so many rows in a pass.
+  void limit_rows(std::int64_t most);
   /// Makes room for the signals of the epoch's rows.
   void make_room();
 
@@ -59,6 +61,10 @@ class EpochPasses {
   const std::vector<WorkerGroup>& groups_of(std::uint32_t step) const {
     return groups_[step - first_step_];
   }
+  /// Rows of a step's largest pass, and of the smallest that they could be parted into: batch norm
+  /// needs all rows of a worker, or of the step.
+  std::int64_t largest_pass(std::uint32_t step) const;
+  std::int64_t smallest_pass(std::uint32_t step) const;
   /// Examples of a step, of all workers of the run.
   std::uint64_t examples_in(std::uint32_t step) const { return plan_->examples_in(step); }
 
