@@ -17,8 +17,9 @@ target_include_directories(impart::torch SYSTEM INTERFACE ${TORCH_INCLUDE_DIRS})
 # OpenMP: at::parallel_for is a header template that runs on one thread without it.
 target_link_libraries(impart::torch INTERFACE ${TORCH_LIBRARIES} OpenMP::OpenMP_CXX)
 # pip's libtorch.so exports parts of an old libstdc++ (std::filesystem) that crash when they are
-# called from outside; ours must come first.
-target_link_options(impart::torch INTERFACE LINKER:--push-state,--no-as-needed -lstdc++
+# called from outside; ours must come first, as a shared library even where the compiler would take
+# the static one.
+target_link_options(impart::torch INTERFACE LINKER:--push-state,--no-as-needed -l:libstdc++.so.6
   LINKER:--pop-state)
 separate_arguments(impart_torch_flags NATIVE_COMMAND "${TORCH_CXX_FLAGS}")
 target_compile_options(impart::torch INTERFACE ${impart_torch_flags})

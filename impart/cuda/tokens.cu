@@ -5,7 +5,7 @@
 namespace impart::cuda {
 namespace {
 
-constexpr unsigned kAll = 0xffffffffu;
+constexpr unsigned kAllRows = 0xffffffffu;
 constexpr int kWarps = kThreads / kWarp;
 
 /// What is known of a part of a row: its largest logit, and sums relative to it.
@@ -47,12 +47,12 @@ __device__ Summary of_nothing() {
 
 __device__ Summary from_lane(const Summary& mine, int distance) {
   Summary that;
-  that.largest = __shfl_xor_sync(kAll, mine.largest, distance);
-  that.index = __shfl_xor_sync(kAll, mine.index, distance);
-  that.other = __shfl_xor_sync(kAll, mine.other, distance);
-  that.sum = __shfl_xor_sync(kAll, mine.sum, distance);
-  that.weighted = __shfl_xor_sync(kAll, mine.weighted, distance);
-  that.squares = __shfl_xor_sync(kAll, mine.squares, distance);
+  that.largest = __shfl_xor_sync(kAllRows, mine.largest, distance);
+  that.index = __shfl_xor_sync(kAllRows, mine.index, distance);
+  that.other = __shfl_xor_sync(kAllRows, mine.other, distance);
+  that.sum = __shfl_xor_sync(kAllRows, mine.sum, distance);
+  that.weighted = __shfl_xor_sync(kAllRows, mine.weighted, distance);
+  that.squares = __shfl_xor_sync(kAllRows, mine.squares, distance);
   return that;
 }
 

@@ -10,15 +10,15 @@
 namespace impart::train {
 namespace {
 
-double gigabytes(double bytes) {
-  return bytes / 1e9;
+double gigabytes(std::uint64_t bytes) {
+  return static_cast<double>(bytes) / 1e9;
 }
 
 /// Activations grow with the examples of a pass, all else does not.
-double estimate_need(const tensors::DeviceMemory& before, const tensors::DeviceMemory& after,
-                     double times) {
-  const double fixed = static_cast<double>(before.used);
-  return fixed + (static_cast<double>(after.peak) - fixed) * times;
+std::uint64_t estimate_need(const tensors::DeviceMemory& before, const tensors::DeviceMemory& after,
+                            double times) {
+  const std::uint64_t grows = after.peak - std::min(after.peak, before.used);
+  return before.used + static_cast<std::uint64_t>(static_cast<double>(grows) * times);
 }
 
 }  // namespace
@@ -31,10 +31,11 @@ FoundRows find_fitting_rows(const FittingRows& search) {
     if (search.fits(rows)) break;
     if (rows <= search.smallest) {
       throw ConfigError(fmt::format(
-          "the GPU's memory ({:.1f} GB that can be used) is not enough for the {} examples that go "
-          "through the model together: a smaller workers.micro_batch, workers.batch or model, or "
-          "precision=bf16, needs less",
-          gigabytes(static_cast<double>(before.most)), rows));
+          "the {} examples that go through the model together need more than {:.1f} GB of the "
+          "GPU's "
+          "memory, where {:.1f} GB can be used: a smaller workers.micro_batch, workers.batch or "
+          "model, or precision=bf16, needs less",
+          rows, gigabytes(tensors::device_memory().peak), gigabytes(before.most)));
     }
     rows = std::max(search.smallest, (rows + 1) / 2);
   }
@@ -45,7 +46,7 @@ FoundRows find_fitting_rows(const FittingRows& search) {
       fmt::format("a pass over {} examples needs about {:.1f} GB of the GPU's memory, where "
                   "{:.1f} GB can be used; {} examples fit (workers.micro_batch={})",
                   search.wanted, gigabytes(estimate_need(before, tensors::device_memory(), times)),
-                  gigabytes(static_cast<double>(before.most)), rows, rows)};
+                  gigabytes(before.most), rows, rows)};
 }
 
 }  // namespace impart::train

@@ -43,6 +43,7 @@ void EpochPasses::begin_epoch(const placement::StepPlan& plan, std::uint32_t epo
 
 void EpochPasses::limit_rows(std::int64_t most) {
   spec_.most_rows = most;
+  models::set_worker_layout(*spec_.model, layout_);  // another kind of step may have set its own
   begin_epoch(*plan_, dropout_->epoch, first_step_);
 }
 
