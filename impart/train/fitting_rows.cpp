@@ -32,9 +32,8 @@ FoundRows find_fitting_rows(const FittingRows& search) {
     if (rows <= search.smallest) {
       throw ConfigError(fmt::format(
           "the {} examples that go through the model together need more than {:.1f} GB of the "
-          "GPU's "
-          "memory, where {:.1f} GB can be used: a smaller workers.micro_batch, workers.batch or "
-          "model, or precision=bf16, needs less",
+          "GPU's memory, where {:.1f} GB can be used: a smaller workers.micro_batch, workers.batch "
+          "or model, or precision=bf16, needs less",
           rows, gigabytes(tensors::device_memory().peak), gigabytes(before.most)));
     }
     rows = std::max(search.smallest, (rows + 1) / 2);
