@@ -8,6 +8,7 @@
 #include "impart/core/error.h"
 #include "impart/placement/placement.h"
 #include "impart/tensors/device_memory.h"
+#include "impart/tensors/torch_compat.h"
 #include "impart/train/fitting_rows.h"
 #include "impart/train/inference_losses.h"
 
@@ -106,6 +107,7 @@ void Engine::run_first_step(std::uint32_t step, double learning_rate) {
 /// Whether the step's passes fit. If not, nothing has changed.
 bool Engine::try_step(std::uint32_t step, double learning_rate) {
   const auto statistics = communicator_.size() == 1 ? statistics_.gather() : std::nullopt;
+  const tensors::BenchmarkMode mode(false);  // trying algorithms takes long where memory is short
   try {
     step_->run(step, learning_rate);
     return true;
