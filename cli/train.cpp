@@ -11,6 +11,7 @@
 #include <fmt/format.h>
 
 #include "cli/commands.h"
+#include "cli/output.h"
 #include "impart/config/config_file.h"
 #include "impart/config/config_text.h"
 #include "impart/core/error.h"
@@ -59,12 +60,12 @@ config::RunConfig read_config(const TrainOptions& options) {
 void run_train(const TrainOptions& options) {
   if (options.keys) {
     const config::Schema schema = config::make_schema();
-    fmt::print("{}", options.markdown ? config::markdown_table(schema) : config::help_text(schema));
+    answer("{}", options.markdown ? config::markdown_table(schema) : config::help_text(schema));
     return;
   }
   const config::RunConfig config = read_config(options);
   if (options.dry_run) {
-    fmt::print("{}", config::to_yaml(config));
+    answer("{}", config::to_yaml(config));
     return;
   }
   train_here({.config = config, .overwrite = options.overwrite, .resume = !options.resume.empty()});

@@ -2,10 +2,9 @@
 
 #include <string>
 
-#include <fmt/format.h>
-
 #include "cli/commands.h"
 #include "cli/engine.h"
+#include "cli/output.h"
 #include "cli/stop.h"
 #include "cli/train.h"
 #include "cli/train_display.h"
@@ -22,16 +21,15 @@ constexpr int kPreempted = 85;
 void print_summary(const config::RunConfig& config, const train::RunOutcome& outcome) {
   const run::RunSummary& s = outcome.summary;
   if (outcome.preempted) {
-    fmt::print("stopped and checkpointed; go on with: impart train --resume {}\n", config.output);
+    answer("stopped and checkpointed; go on with: impart train --resume {}\n", config.output);
     return;
   }
   const data::Task& task = outcome.task;
   const run::ResultColumn& column = run::column_of(task.metric);
-  fmt::print("best {} {} (epoch {}), final {}, {:.1f} s, {} examples moved\n", task.metric,
-             data::score_text(task, (s.*column.best).value_or(0)), s.best_epoch + 1,
-             data::score_text(task, (s.*column.last).value_or(0)), s.seconds_total,
-             s.examples_moved);
-  fmt::print("run directory: {}\n", config.output);
+  answer("best {} {} (epoch {}), final {}, {:.1f} s, {} examples moved\n", task.metric,
+         data::score_text(task, (s.*column.best).value_or(0)), s.best_epoch + 1,
+         data::score_text(task, (s.*column.last).value_or(0)), s.seconds_total, s.examples_moved);
+  answer("run directory: {}\n", config.output);
 }
 
 }  // namespace
@@ -55,6 +53,7 @@ void train_here(const TrainRequest& request) {
                                *communicator, is_first ? display.observer() : train::RunObserver{});
   });
   if (is_first) print_summary(config, outcome);
+  allow_lost_output();
   if (outcome.preempted) throw ExitCode{kPreempted};
 }
 
