@@ -60,7 +60,8 @@ Trainer::Trainer(const RunSpec& spec, comm::Communicator& communicator, const Ru
   }
 }
 
-RunOutcome Trainer::run() {
+RunOutcome Trainer::run(const run::RunDirectory* directory) {
+  directory_ = directory;
   if (is_writer()) {
     recorder_ = std::make_unique<run::RunRecorder>(
         run::RunRecorderSpec{.folder = config_.output,
@@ -172,6 +173,7 @@ void Trainer::finish_epoch(double seconds_train) {
   const bool is_last = position_.epoch + 1 == config_.epochs;
   std::optional<data::TestOutcome> outcome;
   if (is_last || (position_.epoch + 1) % config_.eval.every == 0) outcome = evaluate_model();
+  check_directory();
   record_costs();
   record_epoch(outcome, seconds_train);
   change_.reset();
@@ -205,6 +207,11 @@ void Trainer::record_costs() {
   const run::LedgerEpoch line =
       costs_.end_epoch(position_.epoch, *data_.train_store, visits_.facts().skipped, summary_);
   if (recorder_) recorder_->record_costs(line);
+}
+
+/// Before anything is written: a folder that is gone would be made anew, and seem whole.
+void Trainer::check_directory() const {
+  if (directory_ != nullptr) directory_->check_in_place();
 }
 
 void Trainer::record_epoch(const std::optional<data::TestOutcome>& outcome, double seconds_train) {
@@ -260,6 +267,7 @@ void Trainer::write_checkpoint() {
   }
   engine_.collapse_statistics();
   state.tensors = engine_.gather_state();
+  check_directory();
   if (is_writer()) {
     save_run_state(config_.output, state, placement_, engine_.model(), config_.checkpoint.keep);
   }
@@ -291,6 +299,7 @@ void Trainer::restore(const std::string& checkpoint) {
 RunOutcome Trainer::finish(bool preempted) {
   summary_.seconds_total += progress_.seconds();
   summary_.weights_sha256 = hash_weights(engine_.model());
+  check_directory();
   if (is_writer() && !preempted) {
     write_results(spec_, data_, placement_, engine_.model(), summary_);
   }
