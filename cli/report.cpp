@@ -87,6 +87,10 @@ void print_outcome(const report::Analysis& analysis, const report::Document& doc
     }
   }
   for (const report::GroupAnalysis& group : analysis.groups) print_group(group, analysis);
+  print_some("diverged", analysis.diverged, [](const report::DivergedRun& run) {
+    return fmt::format("{}: the training loss is not finite from epoch {} on", run.folder,
+                       run.epoch + 1);
+  });
   print_some("left out", analysis.results->skipped, [](const results::SkippedRun& run) {
     return fmt::format("{}: {}", run.folder, run.reason);
   });

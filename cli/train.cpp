@@ -79,7 +79,7 @@ void add_train_command(CLI::App& app) {
       "Several processes: mpirun -n 4 impart train …\n"
       "Exit codes: 0 done, 2 wrong usage or config, 65 bad data, 74 cannot write, 75 another "
       "process "
-      "was lost, 85 stopped and checkpointed");
+      "was lost, 85 stopped and checkpointed, 86 diverged");
   auto options = std::make_shared<TrainOptions>();
   command->add_option("CONFIG", options->arguments,
                       "a YAML file (see presets/), then key=value to change it: workers.count=8");

@@ -17,6 +17,7 @@ namespace impart::cli {
 namespace {
 
 constexpr int kPreempted = 85;
+constexpr int kDiverged = 86;
 
 void print_summary(const config::RunConfig& config, const train::RunOutcome& outcome) {
   const run::RunSummary& s = outcome.summary;
@@ -29,6 +30,9 @@ void print_summary(const config::RunConfig& config, const train::RunOutcome& out
   answer("best {} {} (epoch {}), final {}, {:.1f} s, {} examples moved\n", task.metric,
          data::score_text(task, (s.*column.best).value_or(0)), s.best_epoch + 1,
          data::score_text(task, (s.*column.last).value_or(0)), s.seconds_total, s.examples_moved);
+  if (s.diverged_at && outcome.failure.empty()) {
+    answer("diverged: the training loss is not finite since epoch {}\n", *s.diverged_at + 1);
+  }
   answer("run directory: {}\n", config.output);
 }
 
@@ -55,6 +59,9 @@ void train_here(const TrainRequest& request) {
   if (is_first) print_summary(config, outcome);
   allow_lost_output();
   if (outcome.preempted) throw ExitCode{kPreempted};
+  if (outcome.failure.empty()) return;
+  if (is_first) say("impart: {}: {}\n", config.output, outcome.failure);
+  throw ExitCode{kDiverged};
 }
 
 void add_commands(CLI::App& app) {

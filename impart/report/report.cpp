@@ -24,6 +24,9 @@ std::string subtitle_of(const Analysis& analysis) {
   for (const GroupAnalysis& group : analysis.groups) arms += group.arms.size();
   std::string text = fmt::format("{} of {}, judged by {}", count_of(analysis.runs, "run"),
                                  count_of(arms, "setting"), analysis.metric_name);
+  if (!analysis.diverged.empty()) {
+    text += fmt::format("; {} diverged", count_of(analysis.diverged.size(), "run"));
+  }
   if (!analysis.results->skipped.empty()) {
     text += fmt::format("; {} left out", count_of(analysis.results->skipped.size(), "run"));
   }

@@ -122,6 +122,11 @@ RunOutcome train(const RunSpec& spec, comm::Communicator& communicator, const Ru
   return trainer.run(directory);
 }
 
+run::RunStatus status_of(const RunOutcome& outcome) {
+  if (!outcome.failure.empty()) return run::RunStatus::kFailed;
+  return outcome.preempted ? run::RunStatus::kPreempted : run::RunStatus::kDone;
+}
+
 /// The reason of a failure matters more than that it is written down.
 void try_to_mark_failed(const std::string& folder, const run::RunDirectory& directory,
                         std::string_view reason) {
@@ -159,8 +164,7 @@ RunOutcome run_training(const RunSpec& spec, comm::Communicator& communicator,
         train(spec, communicator, observer, std::move(data), directory ? &*directory : nullptr);
     if (directory) {
       directory->check_in_place();
-      run::mark_status(spec.config.output,
-                       outcome.preempted ? run::RunStatus::kPreempted : run::RunStatus::kDone, "");
+      run::mark_status(spec.config.output, status_of(outcome), outcome.failure);
     }
     return outcome;
   } catch (const std::exception& error) {

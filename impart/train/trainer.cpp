@@ -1,6 +1,7 @@
 #include "impart/train/trainer.h"
 
 #include <array>
+#include <cmath>
 #include <utility>
 
 #include <fmt/format.h>
@@ -82,6 +83,7 @@ RunOutcome Trainer::run(const run::RunDirectory* directory) {
       return finish(true);
     }
     finish_epoch(seconds_train);
+    if (must_stop_diverged()) return finish(false);
     if (stopping_ && position_.epoch < config_.epochs) return finish(true);
   }
   return finish(false);
@@ -176,9 +178,11 @@ void Trainer::finish_epoch(double seconds_train) {
   check_directory();
   record_costs();
   record_epoch(outcome, seconds_train);
+  note_divergence();
   change_.reset();
   ++position_.epoch;
   position_.step = 0;
+  if (must_stop_diverged()) return;  // the checkpoint before it is worth more than this one
   const bool due = config_.checkpoint.every > 0 && position_.epoch % config_.checkpoint.every == 0;
   if (due || is_last || stopping_) write_checkpoint();
 }
@@ -245,6 +249,17 @@ void Trainer::record_epoch(const std::optional<data::TestOutcome>& outcome, doub
                    .event = change_ ? std::string(run::name_of(change_->kind)) : ""});
 }
 
+/// All processes know the same losses, and so decide the same.
+void Trainer::note_divergence() {
+  const double loss = visits_.facts().train_loss;
+  if (std::isfinite(loss)) summary_.diverged_at.reset();
+  if (std::isfinite(loss) || summary_.diverged_at) return;
+  summary_.diverged_at = position_.epoch;
+  if (!is_writer() || !observer_.note) return;
+  observer_.note(
+      fmt::format("epoch {}: the training loss is {}: diverged", position_.epoch + 1, loss));
+}
+
 void Trainer::report(std::string_view phase) const {
   if (is_writer()) progress_.report(phase, position_, plan_ ? plan_->steps() : 0);
 }
@@ -303,7 +318,14 @@ RunOutcome Trainer::finish(bool preempted) {
   if (is_writer() && !preempted) {
     write_results(spec_, data_, placement_, engine_.model(), summary_);
   }
-  return {.summary = summary_, .task = results_.task(), .preempted = preempted};
+  RunOutcome outcome{.summary = summary_, .task = results_.task(), .preempted = preempted};
+  if (must_stop_diverged() && !preempted) {
+    outcome.failure = fmt::format(
+        "diverged: the training loss is not finite since epoch {}; a smaller optimizer.lr may "
+        "help, train.stop_on_nan=false goes on nevertheless",
+        *summary_.diverged_at + 1);
+  }
+  return outcome;
 }
 
 }  // namespace impart::train

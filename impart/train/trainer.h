@@ -31,8 +31,8 @@ class Trainer {
 
   /// Goes on from a checkpoint folder. DataError if it does not fit.
   void restore(const std::string& checkpoint);
-  /// Runs until the last epoch is done or a stop is requested. The process
-  /// that writes brings the run directory, the others null.
+  /// Runs until the last epoch is done, a stop is requested, or it has diverged. The process that
+  /// writes brings the run directory, the others null.
   /// Collective: every process calls it, in the same order.
   RunOutcome run(const run::RunDirectory* directory);
 
@@ -49,6 +49,8 @@ class Trainer {
   void record_costs();
   void record_epoch(const std::optional<data::TestOutcome>& outcome, double seconds_train);
   void write_checkpoint();
+  void note_divergence();
+  bool must_stop_diverged() const { return config_.train.stop_on_nan && summary_.diverged_at; }
   RunOutcome finish(bool preempted);
   void report(std::string_view phase) const;
   bool is_writer() const { return directory_ != nullptr; }

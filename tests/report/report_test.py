@@ -167,6 +167,17 @@ class LooseRunsTest(ReportTest):
             self.assertIn(reason, out)
         self.assertEqual(self.rows("runs/report/tables.csv")["vanilla"]["n"], "2")
 
+    def test_runs_that_diverged_are_listed(self):
+        for seed in [1, 2]:
+            made_runs.make_run(self.folder / f"runs/{seed}", seed, "random", 0, 1)
+        path = self.folder / "runs/2/summary.json"
+        for epoch, listed in [(None, False), (4, True)]:
+            path.write_text(json.dumps({**json.loads(path.read_text()), "diverged_at": epoch}))
+            out = self.succeed("runs")
+            line = "runs/2: the training loss is not finite from epoch 5 on"
+            self.assertEqual(line in out, listed, out)
+            self.assertEqual("Runs that diverged" in self.read("runs/report/report.html"), listed)
+
     def test_a_long_run_takes_little_memory(self):
         """72 bytes per epoch are kept; the parsed records of all epochs took 1.6 kB each."""
         make = ("import made_runs; "
