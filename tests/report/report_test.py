@@ -66,6 +66,17 @@ class StudyTest(ReportTest):
         self.assertIn("## Results", self.read("study/report/report.md"))
 
     @unittest.skipUnless(shutil.which("gnuplot"), "gnuplot is not installed")
+    def test_pictures_of_an_earlier_report_go_and_those_of_others_stay(self):
+        made_runs.make_study(self.folder / "study", ARMS, [1, 2, 3])
+        (self.folder / "out/figures").mkdir(parents=True)
+        (self.folder / "out/figures/mine.svg").write_text("precious")
+        pictures = lambda: sorted(os.listdir(self.folder / "out/figures"))
+        self.succeed("study", "-o", "out")
+        self.assertGreater(len(pictures()), 1)
+        self.succeed("study", "-o", "out", "--no-figures")
+        self.assertEqual(pictures(), ["mine.svg"])
+
+    @unittest.skipUnless(shutil.which("gnuplot"), "gnuplot is not installed")
     def test_figures_are_svg_that_follows_the_colour_scheme(self):
         made_runs.make_study(self.folder / "study", ARMS, range(1, 6), examples=200)
         self.succeed("study")
