@@ -17,7 +17,8 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr const char* kLockFile = "run.lock";
-constexpr std::string_view kTitle = "impart run directory";
+constexpr std::string_view kOwnTitle = "impart run directory";
+constexpr std::string_view kGuestTitle = "impart run directory in a folder with other files";
 
 /// All that impart writes into a run directory: docs/formats.md. log.txt is a study's, report/ that
 /// of `impart report`.
@@ -54,10 +55,10 @@ std::string lock_path(const std::string& folder) {
   return fmt::format("{}/{}", folder, kLockFile);
 }
 
-bool is_marked(const std::string& folder) {
+bool has_title(const std::string& folder, std::string_view title) {
   std::ifstream file(lock_path(folder));
   std::string line;
-  return std::getline(file, line) && line == kTitle;
+  return std::getline(file, line) && line == title;
 }
 
 /// Runs of versions that did not mark their directories are known by what they wrote first.
@@ -74,13 +75,26 @@ bool is_older_run(const std::string& folder) {
 
 KnownFiles files_of_run(const std::string& folder) {
   constexpr const char* kFirstFile[] = {kLockFile};  // empty, if a process died while it made it
-  if (!fs::exists(folder)) return {};
-  const bool is_run = is_marked(folder) || is_older_run(folder);
+  if (!fs::is_directory(folder)) return {};
+  const bool is_run = has_title(folder, kOwnTitle) || is_older_run(folder);
   return is_run ? sort_files(folder, kFilesOfRuns) : sort_files(folder, kFirstFile);
+}
+
+/// Files that were there before the run are not impart's, whatever they are called.
+std::string_view title_for(const std::string& folder, EarlierRun earlier) {
+  const bool is_guest = earlier == EarlierRun::kRefuse ? !files_of_run(folder).foreign.empty()
+                                                       : has_title(folder, kGuestTitle);
+  return is_guest ? kGuestTitle : kOwnTitle;
 }
 
 /// What may be deleted.
 KnownFiles deletable_files(const std::string& folder) {
+  if (has_title(folder, kGuestTitle)) {
+    throw ConfigError(
+        fmt::format("{}: other files were there before the run, so --overwrite deletes nothing; "
+                    "delete what you do not need, or choose another output",
+                    folder));
+  }
   KnownFiles files = files_of_run(folder);
   if (!files.foreign.empty()) {
     throw ConfigError(
@@ -127,7 +141,7 @@ const std::string& prepare(const std::string& folder, EarlierRun earlier) {
 
 RunDirectory::RunDirectory(const std::string& path, EarlierRun earlier)
     : path_(prepare(path, earlier)),
-      lock_({.path = lock_path(path), .title = std::string(kTitle)}) {
+      lock_({.path = lock_path(path), .title = std::string(title_for(path, earlier))}) {
   if (!lock_.try_take()) refuse_second_process(path_, lock_.living_holder());
   // Until now another process might have written here.
   if (earlier == EarlierRun::kRefuse) refuse_run_in(path_);

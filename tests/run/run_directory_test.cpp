@@ -80,6 +80,29 @@ TEST(RunDirectory, IsNoFolderThatOnlyHasFilesOfTheSameNames) {
   EXPECT_EQ(count_inside(folder / "run"), 2u);
 }
 
+TEST(RunDirectory, OfAFolderThatHeldFilesBeforeIsNotDeleted) {
+  const TemporaryFolder folder;
+  const std::string precious = folder.write("run/log.txt", "precious");
+  { const RunDirectory run(folder / "run", EarlierRun::kRefuse); }
+  { const RunDirectory run(folder / "run", EarlierRun::kResume); }
+  const std::string message =
+      message_of<ConfigError>([&] { RunDirectory(folder / "run", EarlierRun::kDelete); });
+  EXPECT_NE(message.find("other files were there before the run"), std::string::npos) << message;
+  EXPECT_EQ(testing::read_text(precious), "precious");
+  std::filesystem::remove(precious);
+  std::filesystem::remove(folder / "run/run.lock");
+  EXPECT_NO_THROW(RunDirectory(folder / "run", EarlierRun::kDelete));
+}
+
+TEST(RunDirectory, IsNoFile) {
+  const TemporaryFolder folder;
+  const std::string path = folder.write("file", "precious");
+  for (const EarlierRun earlier : {EarlierRun::kRefuse, EarlierRun::kDelete}) {
+    EXPECT_THROW(RunDirectory(path, earlier), IoError);
+  }
+  EXPECT_EQ(testing::read_text(path), "precious");
+}
+
 TEST(RunDirectory, HoldsOneRunUnlessTold) {
   const TemporaryFolder folder;
   const std::string path = make_run(folder, true);
