@@ -10,6 +10,7 @@
 #include <nlohmann/json.hpp>
 
 #include "cli/data.h"
+#include "cli/output.h"
 #include "cli/progress_line.h"
 #include "cli/terminal_text.h"
 #include "impart/core/column_file.h"
@@ -137,8 +138,8 @@ void print_choice(const BlocksOptions& options, const data::TextData& data,
     facts += fmt::format("  {}", harmless(set.class_names[set.labels[index(choice.id)]]));
   }
   if (!set.truth.empty()) facts += fmt::format("  truth {:.3f}", set.truth[index(choice.id)]);
-  fmt::print("{}  {}{}  {}\n", index(choice.id), harmless(data::describe_origin(set, choice.id)),
-             facts, options.width == 0 ? text : cut(text, options.width));
+  answer("{}  {}{}  {}\n", index(choice.id), harmless(data::describe_origin(set, choice.id)), facts,
+         options.width == 0 ? text : cut(text, options.width));
 }
 
 void run_blocks(BlocksOptions options) {
@@ -168,12 +169,11 @@ void run_blocks(BlocksOptions options) {
                            {"truncated", set.counts.truncated},
                            {"blocks", ordered_json::array()}};
     for (const Choice& choice : choices) result["blocks"].push_back(to_json(data, set, choice));
-    fmt::print("{}\n", result.dump(2));
+    answer("{}\n", result.dump(2));
     return;
   }
-  fmt::print("{}: {} examples of {} tokens, vocabulary of {}; {} of {} tokens left out\n",
-             options.part, set.count(), set.length, set.vocabulary, set.counts.left_out,
-             set.counts.tokens);
+  answer("{}: {} examples of {} tokens, vocabulary of {}; {} of {} tokens left out\n", options.part,
+         set.count(), set.length, set.vocabulary, set.counts.left_out, set.counts.tokens);
   for (const Choice& choice : choices) print_choice(options, data, set, choice);
 }
 

@@ -10,6 +10,7 @@
 #include <fmt/ranges.h>
 
 #include "cli/commands.h"
+#include "cli/output.h"
 #include "cli/progress_line.h"
 #include "cli/stop.h"
 #include "impart/data/fetch/fetch.h"
@@ -48,13 +49,12 @@ std::string quoted(const std::string& text) {
 void print_outcome(const data::Fetchable& set, const data::FetchSpec& spec,
                    const data::FetchOutcome& outcome) {
   if (outcome.was_complete) {
-    fmt::print("{}: {} is there, complete and unchanged: nothing to do\n", spec.dest, set.name);
+    answer("{}: {} is there, complete and unchanged: nothing to do\n", spec.dest, set.name);
   } else {
-    fmt::print("{}: fetched {}: {} ({:.1f} MB downloaded, sums are right)\n", spec.dest, set.name,
-               fmt::join(outcome.files, ", "), static_cast<double>(outcome.downloaded) / 1e6);
+    answer("{}: fetched {}: {} ({:.1f} MB downloaded, sums are right)\n", spec.dest, set.name,
+           fmt::join(outcome.files, ", "), static_cast<double>(outcome.downloaded) / 1e6);
   }
-  fmt::print("train on it: impart train data.name={} data.root={}\n", set.dataset,
-             quoted(spec.dest));
+  answer("train on it: impart train data.name={} data.root={}\n", set.dataset, quoted(spec.dest));
 }
 
 void run_fetch(FetchOptions options) {
@@ -70,7 +70,7 @@ void run_fetch(FetchOptions options) {
                          {.phase = [&](const std::string& what) { return line.bytes_phase(what); },
                           .stop_requested = stop_requested});
   } catch (const data::FetchStopped&) {
-    fmt::print(stderr, "impart: stopped; the same command goes on where this one ended\n");
+    say("impart: stopped; the same command goes on where this one ended\n");
     throw ExitCode{kFetchStopped};
   }
   print_outcome(set, options.spec, outcome);

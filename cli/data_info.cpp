@@ -10,6 +10,7 @@
 #include <nlohmann/json.hpp>
 
 #include "cli/data.h"
+#include "cli/output.h"
 #include "cli/progress_line.h"
 #include "impart/data/mds/index.h"
 #include <CLI/CLI.hpp>
@@ -99,42 +100,40 @@ void print_shards(const ShardFacts& facts) {
   for (const data::MdsColumn& column : facts.columns) {
     columns.push_back(fmt::format("{} ({})", column.name, column.encoding));
   }
-  fmt::print("  shards    {}, {}", facts.count,
-             format_bytes(static_cast<double>(facts.stored_bytes)));
+  answer("  shards    {}, {}", facts.count, format_bytes(static_cast<double>(facts.stored_bytes)));
   if (facts.compression.empty()) {
-    fmt::print(", not compressed\n");
+    answer(", not compressed\n");
   } else {
-    fmt::print(", compressed by {} from {}\n", facts.compression,
-               format_bytes(static_cast<double>(facts.raw_bytes)));
+    answer(", compressed by {} from {}\n", facts.compression,
+           format_bytes(static_cast<double>(facts.raw_bytes)));
   }
-  fmt::print("  hashes    {}\n",
-             facts.hashes.empty() ? "none" : fmt::to_string(fmt::join(facts.hashes, ", ")));
-  fmt::print("  columns   {}\n", fmt::join(columns, ", "));
+  answer("  hashes    {}\n",
+         facts.hashes.empty() ? "none" : fmt::to_string(fmt::join(facts.hashes, ", ")));
+  answer("  columns   {}\n", fmt::join(columns, ", "));
 }
 
 void print_classes(const data::ExampleSet& set) {
   constexpr std::size_t kShown = 20;
   const std::vector<std::uint64_t> counts = count_labels(set);
-  fmt::print("  classes   {}:", set.classes);
+  answer("  classes   {}:", set.classes);
   for (std::size_t k = 0; k < std::min(counts.size(), kShown); ++k) {
-    fmt::print("{} {} {}", k == 0 ? "" : ",",
-               set.class_names.empty() ? fmt::to_string(k) : set.class_names[k], counts[k]);
+    answer("{} {} {}", k == 0 ? "" : ",",
+           set.class_names.empty() ? fmt::to_string(k) : set.class_names[k], counts[k]);
   }
   if (counts.size() > kShown) {
     const auto [least, most] = std::minmax_element(counts.begin(), counts.end());
-    fmt::print(", and {} more; from {} to {} examples", counts.size() - kShown, *least, *most);
+    answer(", and {} more; from {} to {} examples", counts.size() - kShown, *least, *most);
   }
-  fmt::print("\n");
+  answer("\n");
 }
 
 void print_set(const NamedSet& named) {
   const data::ExampleSet& set = named.set;
   const PayloadSizes sizes = measure_payloads(set);
-  fmt::print("{}\n", named.name);
-  fmt::print("  examples  {}, images of {}x{}x{}\n", set.count(), set.channels, set.height,
-             set.width);
-  fmt::print("  payloads  {} to {} bytes, mean {:.1f}; {} in all\n", sizes.smallest, sizes.largest,
-             sizes.mean, format_bytes(static_cast<double>(sizes.total)));
+  answer("{}\n", named.name);
+  answer("  examples  {}, images of {}x{}x{}\n", set.count(), set.channels, set.height, set.width);
+  answer("  payloads  {} to {} bytes, mean {:.1f}; {} in all\n", sizes.smallest, sizes.largest,
+         sizes.mean, format_bytes(static_cast<double>(sizes.total)));
   if (!named.folder.empty()) print_shards(measure_shards(named.folder));
   print_classes(set);
 }
@@ -147,13 +146,13 @@ void run_info(const DataPath& path, bool json) {
     sets = open_sets(path);
   }
   if (!json) {
-    fmt::print("{}: {}\n", path.path, recognise_data(path));
+    answer("{}: {}\n", path.path, recognise_data(path));
     for (const NamedSet& set : sets) print_set(set);
     return;
   }
   ordered_json result = {{"name", recognise_data(path)}, {"path", path.path}};
   for (const NamedSet& set : sets) result["sets"].push_back(to_json(set));
-  fmt::print("{}\n", result.dump(2));
+  answer("{}\n", result.dump(2));
 }
 
 }  // namespace

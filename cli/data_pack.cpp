@@ -7,6 +7,7 @@
 
 #include "cli/commands.h"
 #include "cli/data.h"
+#include "cli/output.h"
 #include "cli/progress_line.h"
 #include "cli/stop.h"
 #include "impart/core/error.h"
@@ -68,13 +69,13 @@ void run_pack(const PackOptions& options) {
     const data::ExampleData data = data::open_data({.name = kind, .root = options.source.path});
     summary = data::pack_mds(data, options.pack, line.phase("packing " + options.source.path));
   } catch (const data::MdsPackInterrupted&) {
-    fmt::print(stderr, "impart: stopped; nothing was packed\n");
+    say("impart: stopped; nothing was packed\n");
     throw ExitCode{kInterrupted};
   }
-  fmt::print("{} examples, {}, images as {}; {} on disk\n", summary.examples,
-             format_bytes(static_cast<double>(summary.payload_bytes)), summary.encoding,
-             format_bytes(static_cast<double>(folder_bytes(options.pack.destination))));
-  fmt::print("use it with: impart train data.name=mds data.root={}\n", options.pack.destination);
+  answer("{} examples, {}, images as {}; {} on disk\n", summary.examples,
+         format_bytes(static_cast<double>(summary.payload_bytes)), summary.encoding,
+         format_bytes(static_cast<double>(folder_bytes(options.pack.destination))));
+  answer("use it with: impart train data.name=mds data.root={}\n", options.pack.destination);
 }
 
 }  // namespace

@@ -6,6 +6,7 @@
 
 #include "cli/commands.h"
 #include "cli/data.h"
+#include "cli/output.h"
 #include "cli/progress_line.h"
 #include "impart/core/error.h"
 #include "impart/data/mds/index.h"
@@ -62,13 +63,12 @@ void run_verify(const VerifyOptions& options) {
       }
     }
   }
-  for (const std::string& problem : problems) fmt::print("{}\n", problem);
+  for (const std::string& problem : problems) answer("{}\n", problem);
   if (problems.empty()) {
-    fmt::print("{}: all is well\n", options.path.path);
+    answer("{}: all is well\n", options.path.path);
     return;
   }
-  fmt::print("{}: {} problem{}\n", options.path.path, problems.size(),
-             problems.size() == 1 ? "" : "s");
+  answer("{}: {} problem{}\n", options.path.path, problems.size(), problems.size() == 1 ? "" : "s");
   throw ExitCode{kBadData};
 }
 

@@ -8,6 +8,7 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
+#include "cli/output.h"
 #include "cli/text_table.h"
 
 namespace impart::cli {
@@ -69,7 +70,7 @@ void print_shortcuts(const IoPrediction& prediction) {
     return row.cost.events_simulated < row.cost.events;
   });
   if (shortened != rows.end()) {
-    fmt::print(
+    answer(
         "To save time, fewer events were simulated; the others are taken as their mean ({}: {} of "
         "{}).\n",
         shortened->strategy.name, shortened->cost.events_simulated, shortened->cost.events);
@@ -79,7 +80,7 @@ void print_shortcuts(const IoPrediction& prediction) {
         return a.cost.examples_simulated < b.cost.examples_simulated;
       });
   if (smallest->cost.examples_simulated < prediction.spec.examples) {
-    fmt::print(
+    answer(
         "To save time, smaller data sets stood for the real one ({}: {} examples); flows are "
         "theirs.\n",
         smallest->strategy.name, smallest->cost.examples_simulated);
@@ -88,27 +89,26 @@ void print_shortcuts(const IoPrediction& prediction) {
 
 void print_notes(const IoPrediction& prediction, bool raw) {
   const cost::IoCost& first = prediction.rows.front().cost.first;
-  fmt::print(
+  answer(
       "First epoch, all strategies: {} from the source; local directories write {} and read {}.\n",
       bytes_text(first.partitioned_source_bytes, raw), bytes_text(first.local_written_bytes, raw),
       bytes_text(first.local_read_bytes, raw));
   if (prediction.parameters > 0) {
-    fmt::print("Gradients of {} parameters, batch {}: {} per epoch on the network.\n",
-               prediction.parameters, prediction.batch,
-               bytes_text(gradient_bytes(prediction), raw));
+    answer("Gradients of {} parameters, batch {}: {} per epoch on the network.\n",
+           prediction.parameters, prediction.batch, bytes_text(gradient_bytes(prediction), raw));
   }
   print_shortcuts(prediction);
 }
 
 void print_tables(const IoPrediction& prediction, bool raw) {
   const cost::IoSpec& spec = prediction.spec;
-  fmt::print("{} examples of {} ({}), {} workers, {} epochs, importance with drift {}\n\n",
-             spec.examples, bytes_text(spec.payload_bytes, raw),
-             bytes_text(static_cast<double>(spec.examples) * spec.payload_bytes, raw),
-             prediction.base.workers, prediction.base.epochs.value(), spec.drift);
-  fmt::print("What moves in a partitioned store (/epoch: mean of the epochs after the first)\n{}\n",
-             moves_table(prediction, raw));
-  fmt::print(
+  answer("{} examples of {} ({}), {} workers, {} epochs, importance with drift {}\n\n",
+         spec.examples, bytes_text(spec.payload_bytes, raw),
+         bytes_text(static_cast<double>(spec.examples) * spec.payload_bytes, raw),
+         prediction.base.workers, prediction.base.epochs.value(), spec.drift);
+  answer("What moves in a partitioned store (/epoch: mean of the epochs after the first)\n{}\n",
+         moves_table(prediction, raw));
+  answer(
       "What is read and written: replicated from files{}; partitioned, in memory (source only) or "
       "local directories\n{}\n",
       spec.cache_bytes == 0 ? ""
@@ -159,11 +159,11 @@ std::string csv_field(const Json& value) {
 }
 
 void print_csv(const Json& rows, const std::vector<std::string>& columns) {
-  fmt::print("{}\n", fmt::join(columns, ","));
+  answer("{}\n", fmt::join(columns, ","));
   for (const Json& row : rows) {
     std::vector<std::string> fields;
     for (const std::string& column : columns) fields.push_back(csv_field(row.at(column)));
-    fmt::print("{}\n", fmt::join(fields, ","));
+    answer("{}\n", fmt::join(fields, ","));
   }
 }
 
@@ -190,7 +190,7 @@ std::string peak_text(const cost::RunIo& run) {
 }
 
 void print_run(const cost::RunIo& run, bool raw) {
-  fmt::print("{}: {}, {} epochs\n", run.folder, run.store, run.epochs);
+  answer("{}: {}, {} epochs\n", run.folder, run.store, run.epochs);
   if (!run.comparisons.empty()) {
     TextTable table({"", "predicted", "measured", "deviation", "worst epoch", ""});
     for (const cost::IoComparison& row : run.comparisons) {
@@ -201,10 +201,10 @@ void print_run(const cost::RunIo& run, bool raw) {
                  deviation_text(row.deviation()), deviation_text(row.worst_deviation),
                  row.worst_deviation == 0 ? "" : fmt::format("(epoch {})", row.worst_epoch + 1)});
     }
-    fmt::print("{}", table.text());
+    answer("{}", table.text());
   }
-  if (run.peak_stored > 0) fmt::print("{}\n", peak_text(run));
-  for (const std::string& note : run.notes) fmt::print("note: {}\n", note);
+  if (run.peak_stored > 0) answer("{}\n", peak_text(run));
+  for (const std::string& note : run.notes) answer("note: {}\n", note);
 }
 
 Json flat_comparison(const cost::RunIo& run, const cost::IoComparison& row) {
@@ -251,13 +251,13 @@ void print_prediction(const IoPrediction& prediction, const IoOutput& output) {
                      {"cache_bytes", spec.cache_bytes},
                      {"drift", spec.drift},
                      {"strategies", rows}};
-  fmt::print("{}\n", json.dump(2));
+  answer("{}\n", json.dump(2));
 }
 
 void print_comparisons(const std::vector<cost::RunIo>& runs, const IoOutput& output) {
   if (output.format == IoFormat::kTable) {
     for (const cost::RunIo& run : runs) {
-      if (&run != &runs.front()) fmt::print("\n");
+      if (&run != &runs.front()) answer("\n");
       print_run(run, output.raw_bytes);
     }
     return;
@@ -271,7 +271,7 @@ void print_comparisons(const std::vector<cost::RunIo>& runs, const IoOutput& out
   if (output.format == IoFormat::kCsv) {
     print_csv(rows, keys_of(flat_comparison({}, {})));
   } else {
-    fmt::print("{}\n", all.dump(2));
+    answer("{}\n", all.dump(2));
   }
 }
 

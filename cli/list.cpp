@@ -3,9 +3,8 @@
 #include <memory>
 #include <string>
 
-#include <fmt/format.h>
-
 #include "cli/commands.h"
+#include "cli/output.h"
 #include "impart/config/model_names.h"
 #include "impart/core/named_table.h"
 #include "impart/data/datasets.h"
@@ -21,7 +20,7 @@ namespace {
 
 template <class Row, std::size_t N>
 void print_table(const Row (&table)[N]) {
-  for (const Row& row : table) fmt::print("  {:<20} {}\n", row.name, row.summary);
+  for (const Row& row : table) answer("  {:<20} {}\n", row.name, row.summary);
 }
 
 using PrintTable = void();
@@ -43,7 +42,7 @@ void list(const std::string& what) {
   if (!what.empty()) find_entry(kListings, "listing", what);
   for (const auto& listing : kListings) {
     if (!what.empty() && listing.name != what) continue;
-    fmt::print("{}: {}\n", listing.name, listing.summary);
+    answer("{}: {}\n", listing.name, listing.summary);
     listing.function();
   }
 }

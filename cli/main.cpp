@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <exception>
+#include <sstream>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -10,6 +11,7 @@
 
 #include "cli/commands.h"
 #include "cli/engine.h"
+#include "cli/output.h"
 #include "cli/terminal_text.h"
 #include "impart/core/error.h"
 #include "impart/core/named_table.h"
@@ -24,7 +26,7 @@ constexpr int kIoError = 74;
 constexpr int kPeerError = 75;
 
 int report(const char* what, int code) {
-  fmt::print(stderr, "impart: {}\n", impart::cli::harmless(what, "\n"));
+  impart::cli::say("impart: {}\n", impart::cli::harmless(what, "\n"));
   return code;
 }
 
@@ -36,6 +38,15 @@ void check_command(const CLI::App& app, int argc, char** argv) {
   if (std::find(names.begin(), names.end(), argv[1]) != names.end()) return;
   impart::throw_unknown_name("command", argv[1],
                              std::vector<std::string_view>(names.begin(), names.end()));
+}
+
+/// Asking for help is an error, too, for the parser.
+int end_parse(const CLI::App& app, const CLI::ParseError& error) {
+  std::ostringstream out, err;
+  const int code = app.exit(error, out, err);
+  impart::cli::answer_text(out.str());
+  impart::cli::say_text(err.str());
+  return code == 0 ? 0 : kUsageError;
 }
 
 int run(int argc, char** argv) {
@@ -51,7 +62,9 @@ int run(int argc, char** argv) {
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& error) {
-    return app.exit(error) == 0 ? 0 : kUsageError;
+    return end_parse(app, error);
+  } catch (const impart::cli::ExitCode& exit) {
+    return exit.code;
   }
   return 0;
 }
@@ -59,8 +72,11 @@ int run(int argc, char** argv) {
 }  // namespace
 
 int main(int argc, char** argv) {
+  impart::cli::prepare_output();
   try {
-    return run(argc, argv);
+    const int code = run(argc, argv);
+    impart::cli::finish_output();
+    return code;
   } catch (const impart::ConfigError& error) {
     return report(error.what(), kUsageError);
   } catch (const impart::DataError& error) {
@@ -69,8 +85,6 @@ int main(int argc, char** argv) {
     return report(error.what(), kIoError);
   } catch (const impart::PeerError& error) {
     return report(error.what(), kPeerError);
-  } catch (const impart::cli::ExitCode& exit) {
-    return exit.code;
   } catch (const std::bad_alloc&) {
     return report("out of memory", kInternalError);
   } catch (const std::exception& error) {

@@ -8,6 +8,7 @@
 #include <nlohmann/json.hpp>
 
 #include "cli/commands.h"
+#include "cli/output.h"
 #include "cli/progress_line.h"
 #include "impart/core/column_file.h"
 #include "impart/core/error.h"
@@ -133,39 +134,39 @@ void print_json(const Outcome& outcome) {
                                  {"moved", outcome.plan ? outcome.plan->moves.size() : 0},
                                  {"messages", outcome.plan ? outcome.plan->messages() : 0}};
   if (outcome.class_skew) json["class_skew"] = *outcome.class_skew;
-  fmt::print("{}\n", json.dump(2));
+  answer("{}\n", json.dump(2));
 }
 
 void print_workers(const placement::Imbalance& imbalance) {
   constexpr std::size_t kShown = 16;
-  fmt::print("{:>8} {:>12} {:>16} {:>14}\n", "worker", "size", "sum", "mean");
+  answer("{:>8} {:>12} {:>16} {:>14}\n", "worker", "size", "sum", "mean");
   const std::size_t workers = imbalance.sizes.size();
   for (std::size_t worker = 0; worker < workers; ++worker) {
     if (workers > kShown && worker == kShown / 2) {
-      fmt::print("{:>8} ({} more)\n", "…", workers - kShown);
+      answer("{:>8} ({} more)\n", "…", workers - kShown);
       worker = workers - kShown / 2;
     }
     const std::uint64_t size = imbalance.sizes[worker];
     const double sum = imbalance.sums[worker];
-    fmt::print("{:>8} {:>12} {:>16.6g} {:>14}\n", worker, size, sum,
-               size == 0 ? "-" : fmt::format("{:.6g}", sum / static_cast<double>(size)));
+    answer("{:>8} {:>12} {:>16.6g} {:>14}\n", worker, size, sum,
+           size == 0 ? "-" : fmt::format("{:.6g}", sum / static_cast<double>(size)));
   }
 }
 
 void print_table(const Outcome& outcome) {
   print_workers(outcome.imbalance);
-  fmt::print("imbalance  cv {:.6g}, ks {:.6g}\n", outcome.imbalance.cv, outcome.imbalance.ks);
-  if (outcome.class_skew) fmt::print("classes    skew {:.6g}\n", *outcome.class_skew);
+  answer("imbalance  cv {:.6g}, ks {:.6g}\n", outcome.imbalance.cv, outcome.imbalance.ks);
+  if (outcome.class_skew) answer("classes    skew {:.6g}\n", *outcome.class_skew);
   if (outcome.non_finite > 0) {
-    fmt::print("non-finite {} scores are NaN or infinite; they rank as the largest finite one\n",
-               outcome.non_finite);
+    answer("non-finite {} scores are NaN or infinite; they rank as the largest finite one\n",
+           outcome.non_finite);
   }
   if (!outcome.plan) return;
   const auto moved = outcome.plan->moves.size();
   const auto examples = static_cast<double>(outcome.partition.examples());
-  fmt::print("moves      {} examples ({:.2f} %) in {} messages\n", moved,
-             moved == 0 ? 0.0 : 100.0 * static_cast<double>(moved) / examples,
-             outcome.plan->messages());
+  answer("moves      {} examples ({:.2f} %) in {} messages\n", moved,
+         moved == 0 ? 0.0 : 100.0 * static_cast<double>(moved) / examples,
+         outcome.plan->messages());
 }
 
 void run_partition(const PartitionOptions& options) {

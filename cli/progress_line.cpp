@@ -1,10 +1,11 @@
 #include "cli/progress_line.h"
 
-#include <cstdio>
 #include <utility>
 
 #include <fmt/format.h>
 #include <unistd.h>
+
+#include "cli/output.h"
 
 namespace impart::cli {
 namespace {
@@ -27,7 +28,7 @@ ProgressLine::~ProgressLine() {
   }
   wake_.notify_one();
   painter_.join();
-  if (painted_ && on_terminal_) fmt::print(stderr, "\r\x1b[K");
+  if (painted_ && on_terminal_) say("\r\x1b[K");
 }
 
 Progress ProgressLine::phase(std::string name) {
@@ -70,10 +71,9 @@ void ProgressLine::paint() {
   const double seconds = std::chrono::duration<double>(now - start_).count();
   const std::string share = amount_text();
   if (on_terminal_) {
-    fmt::print(stderr, "\r\x1b[K{}{} ({:.0f} s)", phase_, share, seconds);
-    std::fflush(stderr);
+    say("\r\x1b[K{}{} ({:.0f} s)", phase_, share, seconds);
   } else if (phase_ != printed_phase_ || now - printed_at_ >= kPlainRepeat) {
-    fmt::print(stderr, "{}{} ({:.0f} s)\n", phase_, share, seconds);
+    say("{}{} ({:.0f} s)\n", phase_, share, seconds);
     printed_phase_ = phase_;
     printed_at_ = now;
   }

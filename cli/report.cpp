@@ -7,9 +7,8 @@
 #include <string>
 #include <vector>
 
-#include <fmt/format.h>
-
 #include "cli/commands.h"
+#include "cli/output.h"
 #include "cli/progress_line.h"
 #include "impart/core/error.h"
 #include "impart/report/escape.h"
@@ -20,7 +19,7 @@ namespace impart::cli {
 namespace {
 
 constexpr std::size_t kShownArms = 12;
-constexpr std::size_t kShownSkipped = 5;
+constexpr std::size_t kShownRuns = 5;
 constexpr std::size_t kNameWidth = 36;
 
 struct ReportOptions {
@@ -49,44 +48,53 @@ std::string padded(const std::string& text, std::size_t width) {
 void print_arm(const report::ArmAnalysis& arm) {
   const std::string name =
       padded(report::shortened(report::for_terminal(arm.arm->name), kNameWidth), kNameWidth);
-  fmt::print("  {} {:>3}  {}", name, arm.metric.n, padded(report::spread_text(arm.metric), 18));
-  if (arm.is_baseline) fmt::print("  baseline");
+  answer("  {} {:>3}  {}", name, arm.metric.n, padded(report::spread_text(arm.metric), 18));
+  if (arm.is_baseline) answer("  baseline");
   if (arm.comparison != nullptr) {
-    fmt::print("  {}", padded(report::difference_text(arm.comparison->difference), 8));
-    if (arm.comparison->adjusted_p) fmt::print("  {}", report::p_text(*arm.comparison->adjusted_p));
+    answer("  {}", padded(report::difference_text(arm.comparison->difference), 8));
+    if (arm.comparison->adjusted_p) answer("  {}", report::p_text(*arm.comparison->adjusted_p));
   }
-  fmt::print("\n");
+  answer("\n");
 }
 
 void print_group(const report::GroupAnalysis& group, const report::Analysis& analysis) {
   const std::string title = report::shortened(report::for_terminal(group.group->name), kNameWidth);
-  fmt::print("\n  {} {:>3}  {}  {}  {}\n", padded(title, kNameWidth), "n",
-             padded(analysis.metric_name, 18), padded(group.comparison ? "diff" : "", 8),
-             group.comparison ? "Holm p" : "");
+  answer("\n  {} {:>3}  {}  {}  {}\n", padded(title, kNameWidth), "n",
+         padded(analysis.metric_name, 18), padded(group.comparison ? "diff" : "", 8),
+         group.comparison ? "Holm p" : "");
   const auto arms = group.leaders(group.arms.size());
   for (std::size_t i = 0; i < std::min(arms.size(), kShownArms); ++i) print_arm(*arms[i]);
-  if (arms.size() > kShownArms) fmt::print("  … and {} more\n", arms.size() - kShownArms);
+  if (arms.size() > kShownArms) answer("  … and {} more\n", arms.size() - kShownArms);
+}
+
+template <class Run, class Text>
+void print_some(const char* title, const std::vector<Run>& runs, const Text& text_of) {
+  if (runs.empty()) return;
+  answer("\n{}:\n", title);
+  for (std::size_t i = 0; i < std::min(runs.size(), kShownRuns); ++i) {
+    answer("  {}\n", report::for_terminal(text_of(runs[i])));
+  }
+  if (runs.size() > kShownRuns) answer("  … and {} more\n", runs.size() - kShownRuns);
 }
 
 void print_outcome(const report::Analysis& analysis, const report::Document& document,
                    const std::string& folder) {
-  fmt::print("{}\n", report::for_terminal(document.headline));
+  answer("{}\n", report::for_terminal(document.headline));
   for (const report::GroupVerdict& verdict : document.verdicts) {
-    if (document.verdicts.size() > 1) fmt::print("\n{}\n", report::for_terminal(verdict.group));
+    if (document.verdicts.size() > 1) answer("\n{}\n", report::for_terminal(verdict.group));
     for (const std::string& sentence : verdict.sentences) {
-      fmt::print("  {}\n", report::for_terminal(sentence));
+      answer("  {}\n", report::for_terminal(sentence));
     }
   }
   for (const report::GroupAnalysis& group : analysis.groups) print_group(group, analysis);
-  const auto& skipped = analysis.results->skipped;
-  if (!skipped.empty()) fmt::print("\nleft out:\n");
-  for (std::size_t i = 0; i < std::min(skipped.size(), kShownSkipped); ++i) {
-    fmt::print("  {}: {}\n", report::for_terminal(skipped[i].folder),
-               report::for_terminal(skipped[i].reason));
-  }
-  if (skipped.size() > kShownSkipped)
-    fmt::print("  … and {} more\n", skipped.size() - kShownSkipped);
-  fmt::print("\nreport: {}\n", report::for_terminal(folder + "/report.html"));
+  print_some("diverged", analysis.diverged, [](const report::DivergedRun& run) {
+    return fmt::format("{}: the training loss is not finite from epoch {} on", run.folder,
+                       run.epoch + 1);
+  });
+  print_some("left out", analysis.results->skipped, [](const results::SkippedRun& run) {
+    return fmt::format("{}: {}", run.folder, run.reason);
+  });
+  answer("\nreport: {}\n", report::for_terminal(folder + "/report.html"));
 }
 
 void run_report(const ReportOptions& options) {

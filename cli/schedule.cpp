@@ -4,9 +4,8 @@
 
 #include <memory>
 
-#include <fmt/format.h>
-
 #include "cli/commands.h"
+#include "cli/output.h"
 #include <CLI/CLI.hpp>
 
 namespace impart::cli {
@@ -25,7 +24,7 @@ void add_schedule_command(CLI::App& app) {
   command->add_flag("--exchange", spec->exchange, "exchange examples before the other epochs");
   command->callback([spec] {
     for (const placement::ScheduleEvent& event : placement::make_schedule(*spec))
-      fmt::print("{}\n", placement::describe(event));
+      answer("{}\n", placement::describe(event));
   });
 }
 

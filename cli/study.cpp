@@ -10,6 +10,7 @@
 
 #include "cli/commands.h"
 #include "cli/engine.h"
+#include "cli/output.h"
 #include "cli/stop.h"
 #include "cli/study_display.h"
 #include "cli/study_status.h"
@@ -66,7 +67,7 @@ std::uint32_t jobs_of(const StudyOptions& options, const study::StudyPlan& plan,
 
 void print_skipped(const study::StudyPlan& plan) {
   for (const std::string& skipped : plan.skipped) {
-    fmt::print(stderr, "left out: {}\n", harmless(skipped));
+    say("left out: {}\n", harmless(skipped));
   }
 }
 
@@ -86,19 +87,18 @@ void print_plan(const StudyOptions& options, const study::StudyPlan& plan) {
   for (const study::StudyRun& run : record.runs) {
     reports.push_back(inspect(run));
     const study::RunReport& report = reports.back();
-    fmt::print("{:<9} {}/{}  {} seed {}{}\n",
-               report.misfit.empty() ? study::state_name(report.state) : "misfit",
-               harmless(plan.directory), run.folder, harmless(run.arm), run.seed,
-               purpose_text(run));
+    answer("{:<9} {}/{}  {} seed {}{}\n",
+           report.misfit.empty() ? study::state_name(report.state) : "misfit",
+           harmless(plan.directory), run.folder, harmless(run.arm), run.seed, purpose_text(run));
   }
   const std::uint32_t jobs = jobs_of(options, plan, record.runs.size());
   const auto left = study::seconds_left(record, reports, jobs);
-  fmt::print("{} arms; {}, {} at a time; {}\n", record.arms.size(),
-             counts_text(study::summarise(record, reports).counts), jobs,
-             left ? fmt::format("about {} left", duration_text(*left))
-                  : "how long it takes is known after the first runs");
+  answer("{} arms; {}, {} at a time; {}\n", record.arms.size(),
+         counts_text(study::summarise(record, reports).counts), jobs,
+         left ? fmt::format("about {} left", duration_text(*left))
+              : "how long it takes is known after the first runs");
   if (record.search && !record.search->winner) {
-    fmt::print("a search: further runs follow from the results of these\n");
+    answer("a search: further runs follow from the results of these\n");
   }
 }
 
@@ -109,11 +109,11 @@ void print_end(const study::StudyPlan& plan, const study::StudyOutcome& outcome)
                 .is_running = true});
   const std::string directory = harmless(plan.directory);
   if (outcome.open > 0) {
-    fmt::print("stopped; the same command goes on where it was\n");
+    answer("stopped; the same command goes on where it was\n");
   } else if (outcome.failed > 0) {
-    fmt::print("{} runs failed; --retry starts them again\n", outcome.failed);
+    answer("{} runs failed; --retry starts them again\n", outcome.failed);
   }
-  fmt::print("study directory: {}\n", directory);
+  answer("study directory: {}\n", directory);
 }
 
 void run_plan(const StudyOptions& options, const study::StudyPlan& plan) {
@@ -134,6 +134,7 @@ void run_plan(const StudyOptions& options, const study::StudyPlan& plan) {
                                display.observer());
   }
   print_end(plan, outcome);
+  allow_lost_output();
   if (outcome.open > 0) throw ExitCode{kStopped};
   if (outcome.failed > 0) throw ExitCode{kSomeFailed};
 }

@@ -1,11 +1,11 @@
 #include "cli/study_display.h"
 
 #include <algorithm>
-#include <cstdio>
 
 #include <fmt/format.h>
 #include <unistd.h>
 
+#include "cli/output.h"
 #include "cli/study_text.h"
 #include "cli/terminal_text.h"
 
@@ -76,7 +76,7 @@ void StudyDisplay::show_end(const study::StudyProgress& progress, std::size_t ru
 
 void StudyDisplay::print_line(const std::string& line) {
   write_painting({});
-  fmt::print(stderr, "{}\n", line);
+  say("{}\n", line);
 }
 
 void StudyDisplay::paint(const study::StudyProgress& progress) {
@@ -106,8 +106,7 @@ void StudyDisplay::write_painting(const std::vector<std::string>& lines) {
   for (const std::string& line : lines) text += fmt::format("{}\x1b[K\n", line);
   if (lines.size() < painted_.size()) text += "\x1b[J";
   painted_ = lines;
-  std::fwrite(text.data(), 1, text.size(), stderr);
-  std::fflush(stderr);
+  say_text(text);
 }
 
 }  // namespace impart::cli

@@ -2,10 +2,10 @@
 
 #include "cli/study_status.h"
 
-#include <fmt/format.h>
 #include <nlohmann/json.hpp>
 #include <unistd.h>
 
+#include "cli/output.h"
 #include "cli/study_text.h"
 #include "cli/terminal_text.h"
 #include "impart/study/lock.h"
@@ -63,9 +63,9 @@ void print_problems(const StudyLook& look) {
     const study::RunReport& report = look.reports[i];
     const study::StudyRun& run = look.record.runs[i];
     if (!report.misfit.empty()) {
-      fmt::print("{}: {}\n", harmless(run.folder), harmless(report.misfit));
+      answer("{}: {}\n", harmless(run.folder), harmless(report.misfit));
     } else if (report.state == study::Standing::kFailed) {
-      fmt::print("{}\n", run_text(look.record, run, report));
+      answer("{}\n", run_text(look.record, run, report));
     }
   }
 }
@@ -88,18 +88,18 @@ StudyLook look_at_study(const std::string& directory) {
 
 void print_status(const StudyLook& look) {
   const study::StudyStatus status = study::summarise(look.record, look.reports);
-  fmt::print("{}: {}{}\n", harmless(look.record.name), counts_text(status.counts),
-             look.is_running ? "" : "; nothing runs now");
+  answer("{}: {}{}\n", harmless(look.record.name), counts_text(status.counts),
+         look.is_running ? "" : "; nothing runs now");
   const bool on_terminal = ::isatty(STDOUT_FILENO) != 0;
   const std::size_t columns = on_terminal ? terminal_size(STDOUT_FILENO).columns : kPipedColumns;
   for (const study::StageStatus& stage : status.stages) {
     const std::string title = stage_title(look.record, stage);
-    if (!title.empty()) fmt::print("{}\n", title);
+    if (!title.empty()) answer("{}\n", title);
     for (const std::string& line : stage_table(look.record, stage, {.columns = columns})) {
-      fmt::print("{}\n", line);
+      answer("{}\n", line);
     }
   }
-  for (const std::string& line : search_text(look.record, status)) fmt::print("{}\n", line);
+  for (const std::string& line : search_text(look.record, status)) answer("{}\n", line);
   print_problems(look);
 }
 
@@ -121,7 +121,7 @@ void print_status_json(const StudyLook& look) {
                      {"winner", search && search->winner ? Json(*search->winner) : Json()},
                      {"stages", stages},
                      {"runs", runs}};
-  fmt::print("{}\n", json.dump(1, ' ', true, Json::error_handler_t::replace));
+  answer("{}\n", json.dump(1, ' ', true, Json::error_handler_t::replace));
 }
 
 }  // namespace impart::cli

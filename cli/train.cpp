@@ -11,6 +11,7 @@
 #include <fmt/format.h>
 
 #include "cli/commands.h"
+#include "cli/output.h"
 #include "impart/config/config_file.h"
 #include "impart/config/config_text.h"
 #include "impart/core/error.h"
@@ -59,12 +60,12 @@ config::RunConfig read_config(const TrainOptions& options) {
 void run_train(const TrainOptions& options) {
   if (options.keys) {
     const config::Schema schema = config::make_schema();
-    fmt::print("{}", options.markdown ? config::markdown_table(schema) : config::help_text(schema));
+    answer("{}", options.markdown ? config::markdown_table(schema) : config::help_text(schema));
     return;
   }
   const config::RunConfig config = read_config(options);
   if (options.dry_run) {
-    fmt::print("{}", config::to_yaml(config));
+    answer("{}", config::to_yaml(config));
     return;
   }
   train_here({.config = config, .overwrite = options.overwrite, .resume = !options.resume.empty()});
@@ -78,7 +79,7 @@ void add_train_command(CLI::App& app) {
       "Several processes: mpirun -n 4 impart train …\n"
       "Exit codes: 0 done, 2 wrong usage or config, 65 bad data, 74 cannot write, 75 another "
       "process "
-      "was lost, 85 stopped and checkpointed");
+      "was lost, 85 stopped and checkpointed, 86 diverged");
   auto options = std::make_shared<TrainOptions>();
   command->add_option("CONFIG", options->arguments,
                       "a YAML file (see presets/), then key=value to change it: workers.count=8");

@@ -1,11 +1,11 @@
 #include "cli/train_display.h"
 
 #include <cmath>
-#include <cstdio>
 
 #include <fmt/format.h>
 #include <unistd.h>
 
+#include "cli/output.h"
 #include "cli/terminal_text.h"
 
 namespace impart::cli {
@@ -18,7 +18,7 @@ constexpr auto kRepaint = std::chrono::milliseconds(100);
 TrainDisplay::TrainDisplay() : on_terminal_(::isatty(STDERR_FILENO) != 0) {}
 
 TrainDisplay::~TrainDisplay() {
-  if (painted_) fmt::print(stderr, "\r\x1b[K");
+  if (painted_) say("\r\x1b[K");
 }
 
 train::RunObserver TrainDisplay::observer() {
@@ -40,8 +40,7 @@ void TrainDisplay::show_progress(const train::RunProgress& p) {
   }
   if (p.loss) line += fmt::format("  loss {:.4f}", *p.loss);
   if (p.score) line += fmt::format("  {} {}", p.task.metric, data::score_text(p.task, *p.score));
-  fmt::print(stderr, "\r\x1b[K{}", line);
-  std::fflush(stderr);
+  say("\r\x1b[K{}", line);
 }
 
 void TrainDisplay::show_epoch(const train::EpochReport& r) {
@@ -55,7 +54,7 @@ void TrainDisplay::show_epoch(const train::EpochReport& r) {
 }
 
 void TrainDisplay::print_line(const std::string& line) {
-  fmt::print(stderr, "{}{}\n", painted_ ? "\r\x1b[K" : "", line);
+  say("{}{}\n", painted_ ? "\r\x1b[K" : "", line);
   painted_ = false;
 }
 

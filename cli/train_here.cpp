@@ -2,10 +2,9 @@
 
 #include <string>
 
-#include <fmt/format.h>
-
 #include "cli/commands.h"
 #include "cli/engine.h"
+#include "cli/output.h"
 #include "cli/stop.h"
 #include "cli/train.h"
 #include "cli/train_display.h"
@@ -18,20 +17,23 @@ namespace impart::cli {
 namespace {
 
 constexpr int kPreempted = 85;
+constexpr int kDiverged = 86;
 
 void print_summary(const config::RunConfig& config, const train::RunOutcome& outcome) {
   const run::RunSummary& s = outcome.summary;
   if (outcome.preempted) {
-    fmt::print("stopped and checkpointed; go on with: impart train --resume {}\n", config.output);
+    answer("stopped and checkpointed; go on with: impart train --resume {}\n", config.output);
     return;
   }
   const data::Task& task = outcome.task;
   const run::ResultColumn& column = run::column_of(task.metric);
-  fmt::print("best {} {} (epoch {}), final {}, {:.1f} s, {} examples moved\n", task.metric,
-             data::score_text(task, (s.*column.best).value_or(0)), s.best_epoch + 1,
-             data::score_text(task, (s.*column.last).value_or(0)), s.seconds_total,
-             s.examples_moved);
-  fmt::print("run directory: {}\n", config.output);
+  answer("best {} {} (epoch {}), final {}, {:.1f} s, {} examples moved\n", task.metric,
+         data::score_text(task, (s.*column.best).value_or(0)), s.best_epoch + 1,
+         data::score_text(task, (s.*column.last).value_or(0)), s.seconds_total, s.examples_moved);
+  if (s.diverged_at && outcome.failure.empty()) {
+    answer("diverged: the training loss is not finite since epoch {}\n", *s.diverged_at + 1);
+  }
+  answer("run directory: {}\n", config.output);
 }
 
 }  // namespace
@@ -55,7 +57,11 @@ void train_here(const TrainRequest& request) {
                                *communicator, is_first ? display.observer() : train::RunObserver{});
   });
   if (is_first) print_summary(config, outcome);
+  allow_lost_output();
   if (outcome.preempted) throw ExitCode{kPreempted};
+  if (outcome.failure.empty()) return;
+  if (is_first) say("impart: {}: {}\n", config.output, outcome.failure);
+  throw ExitCode{kDiverged};
 }
 
 void add_commands(CLI::App& app) {

@@ -134,6 +134,12 @@ struct OptimizerConfig {
   bool operator==(const OptimizerConfig&) const = default;
 };
 
+/// How training goes on.
+struct TrainConfig {
+  bool stop_on_nan = true;  ///< end the run after an epoch whose training loss is not finite
+  bool operator==(const TrainConfig&) const = default;
+};
+
 /// How hard examples are, and what is written of it.
 struct ImportanceConfig {
   std::string notion = "loss-variance";  ///< row of kNotions, or own: what the heuristic ranks by
@@ -212,6 +218,7 @@ struct RunConfig {
   ModelConfig model = {};
   WorkersConfig workers = {};
   OptimizerConfig optimizer = {};
+  TrainConfig train = {};
   ImportanceConfig importance = {};
   PartitionConfig partition = {};
   ExchangeConfig exchange = {};

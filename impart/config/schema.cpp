@@ -239,6 +239,12 @@ void add_optimizer(Schema& schema) {
                 "share of every target that training spreads over all classes");
 }
 
+void add_train(Schema& schema) {
+  SectionKeys train(schema, "train", &RunConfig::train);
+  train.key("stop_on_nan", &TrainConfig::stop_on_nan, flag(),
+            "end the run after an epoch whose training loss is NaN or infinite", kSameResult);
+}
+
 void add_placement(Schema& schema, const placement::OwnRows& own) {
   SectionKeys importance(schema, "importance", &RunConfig::importance);
   importance.key("notion", &ImportanceConfig::notion,
@@ -332,6 +338,7 @@ Schema make_schema(const OwnParts& own) {
   add_model(schema, own.model);
   add_workers(schema);
   add_optimizer(schema);
+  add_train(schema);
   add_placement(schema, own.rows);
   add_outputs(schema);
   return schema;

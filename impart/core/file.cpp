@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
+#include <filesystem>
 #include <utility>
 
 #include <fcntl.h>
@@ -46,7 +47,25 @@ std::vector<std::byte> read_to_end(int descriptor, const std::string& path) {
   }
 }
 
+/// A file of our own making: not one that somebody put or linked there. What a killed process of
+/// the same number left is taken away.
+int create_temporary(const std::string& path) {
+  constexpr int kFlags = O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC;
+  const int descriptor = ::open(path.c_str(), kFlags, 0666);
+  if (descriptor >= 0 || errno != EEXIST || ::unlink(path.c_str()) != 0) return descriptor;
+  return ::open(path.c_str(), kFlags, 0666);
+}
+
 }  // namespace
+
+void sync_folder(const std::string& folder) {
+  const std::string path = folder.empty() ? "." : folder;
+  const Descriptor opened(::open(path.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+  if (opened.get() < 0 && errno == EACCES) return;
+  const bool synced = opened.get() >= 0 && ::fsync(opened.get()) == 0;
+  if (synced || errno == EINVAL || errno == EROFS) return;
+  throw IoError(fmt::format("{}: cannot sync: {}", path, std::strerror(errno)));
+}
 
 InputFile::InputFile(std::string path) : path_(std::move(path)) {
   const Descriptor file(::open(path_.c_str(), O_RDONLY | O_CLOEXEC));
@@ -89,7 +108,7 @@ OutputFile::OutputFile(std::string path) : path_(std::move(path)) {
     descriptor_ = ::open(path_.c_str(), O_WRONLY | O_CLOEXEC);
   } else {
     temporary_ = fmt::format("{}.{}.tmp", path_, ::getpid());
-    descriptor_ = ::open(temporary_.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
+    descriptor_ = create_temporary(temporary_);
     if (descriptor_ < 0) temporary_.clear();
     if (descriptor_ >= 0 && exists) ::fchmod(descriptor_, status.st_mode);
   }
@@ -130,6 +149,7 @@ void OutputFile::commit() {
   if (temporary_.empty()) return;
   if (::rename(temporary_.c_str(), path_.c_str()) != 0) fail("cannot rename to");
   temporary_.clear();
+  sync_folder(std::filesystem::path(path_).parent_path().string());
 }
 
 void OutputFile::fail(std::string_view what) const {

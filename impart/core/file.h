@@ -33,6 +33,11 @@ class InputFile {
   std::vector<std::byte> buffer_;
 };
 
+/// Returns when the disk knows which names are in a folder: after a file was made or renamed there.
+/// "" is the working folder. Folders that may not be opened, and file systems that cannot sync
+/// them, are passed over. IoError if the disk fails.
+void sync_folder(const std::string& folder);
+
 /// Writes a file that others see complete or not at all: into a temporary neighbour, which commit()
 /// syncs and renames. Without commit() nothing is left behind, and a file of that name stays as it
 /// was. A path that exists and is no regular file (a pipe, /dev/stdout) is written to directly.

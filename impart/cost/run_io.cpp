@@ -52,15 +52,13 @@ Decision decision_of(const Json& record) {
 
 std::map<std::uint32_t, Decision> read_decisions(const std::string& path) {
   std::map<std::uint32_t, Decision> decisions;
-  std::size_t line = 0;
-  for (const Json& record : run::read_records(path)) {
-    ++line;
+  run::visit_records(path, [&](const Json& record, std::size_t line) {
     try {
       decisions[record.at("epoch").get<std::uint32_t>()] = decision_of(record);
     } catch (const DataError& error) {
       throw DataError(fmt::format("{}:{}: {}", path, line, error.what()));
     }
-  }
+  });
   return decisions;
 }
 

@@ -94,6 +94,13 @@ GroupAnalysis analyse_group(const results::ResultGroup& group, const std::string
   return analysis;
 }
 
+void note_diverged(const results::ArmResults& arm, Analysis& analysis) {
+  for (const results::RunResult& run : arm.runs) {
+    const auto epoch = run.number("diverged_at");
+    if (epoch) analysis.diverged.push_back({run.folder, static_cast<std::uint32_t>(*epoch)});
+  }
+}
+
 }  // namespace
 
 const ArmAnalysis* GroupAnalysis::baseline() const {
@@ -117,7 +124,10 @@ Analysis analyse(const results::Results& results) {
                     .unit = unit_of(results.metric)};
   for (const results::ResultGroup& group : results.groups) {
     analysis.groups.push_back(analyse_group(group, results.metric));
-    for (const results::ArmResults& arm : group.arms) analysis.runs += arm.runs.size();
+    for (const results::ArmResults& arm : group.arms) {
+      analysis.runs += arm.runs.size();
+      note_diverged(arm, analysis);
+    }
   }
   // Comparisons are pointed to: they are made when the groups no longer move.
   for (GroupAnalysis& group : analysis.groups) {

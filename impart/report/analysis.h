@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstdint>
 #include <optional>
 #include <string>
 #include <vector>
@@ -36,6 +37,12 @@ struct GroupAnalysis {
   std::vector<const ArmAnalysis*> leaders(std::size_t count) const;
 };
 
+/// A run whose training loss is NaN or infinite from an epoch on, counted from 0.
+struct DivergedRun {
+  std::string folder;
+  std::uint32_t epoch = 0;
+};
+
 /// Points into the results it was made of, which must outlive it.
 struct Analysis {
   const results::Results* results = nullptr;
@@ -45,6 +52,7 @@ struct Analysis {
   std::string curve_name;   ///< "test accuracy"
   std::string unit;         ///< of the metric: "%", "s", ""
   std::size_t runs = 0;
+  std::vector<DivergedRun> diverged = {};
 };
 
 /// Describes all arms and compares them with the baselines of their groups. Arms of one group are

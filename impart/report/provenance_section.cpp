@@ -67,6 +67,20 @@ Table runs_table(const GroupAnalysis& group, const Analysis& analysis, const std
 
 }  // namespace
 
+std::vector<Block> list_diverged_runs(const Analysis& analysis, const SectionSpec&) {
+  Table table{.caption =
+                  "Runs with a training loss that is NaN or infinite from an epoch on; their "
+                  "numbers count like those of others",
+              .columns = {{"run", false}, {"from epoch"}},
+              .in_latex = false};
+  for (const DivergedRun& run : analysis.diverged) {
+    table.rows.push_back({text_cell(run.folder), text_cell(fmt::format("{}", run.epoch + 1))});
+  }
+  if (table.rows.empty()) return {};
+  table.collapsed = table.rows.size() > 20;
+  return {std::move(table)};
+}
+
 std::vector<Block> list_skipped_runs(const Analysis& analysis, const SectionSpec&) {
   const auto& skipped = analysis.results->skipped;
   if (skipped.empty()) return {};

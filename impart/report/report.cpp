@@ -24,6 +24,9 @@ std::string subtitle_of(const Analysis& analysis) {
   for (const GroupAnalysis& group : analysis.groups) arms += group.arms.size();
   std::string text = fmt::format("{} of {}, judged by {}", count_of(analysis.runs, "run"),
                                  count_of(arms, "setting"), analysis.metric_name);
+  if (!analysis.diverged.empty()) {
+    text += fmt::format("; {} diverged", count_of(analysis.diverged.size(), "run"));
+  }
   if (!analysis.results->skipped.empty()) {
     text += fmt::format("; {} left out", count_of(analysis.results->skipped.size(), "run"));
   }
@@ -68,10 +71,15 @@ void make_folder(const std::string& path) {
   if (failure) throw IoError(fmt::format("{}: cannot create: {}", path, failure.message()));
 }
 
-/// Pictures of an earlier report that this one does not have would look like its own.
+/// Pictures of an earlier report that this one does not have would look like its own. Those that it
+/// does not show are somebody else's.
 void remove_old_figures(const std::string& folder) {
-  for (const auto& entry : fs::directory_iterator(folder)) {
-    if (entry.path().extension() == ".svg") fs::remove(entry.path());
+  const std::string earlier = folder + "/report.md";
+  if (!fs::is_regular_file(earlier)) return;
+  const InputFile report(earlier);
+  for (const auto& entry : fs::directory_iterator(folder + "/figures")) {
+    const std::string link = fmt::format("](figures/{})", entry.path().filename().string());
+    if (report.text().find(link) != std::string_view::npos) fs::remove(entry.path());
   }
 }
 
@@ -98,7 +106,7 @@ Document make_report(const Analysis& analysis, const ReportSpec& spec) {
 
 void write_report(const Analysis& analysis, const Document& document, const ReportSpec& spec) {
   make_folder(spec.folder + "/figures");
-  remove_old_figures(spec.folder + "/figures");
+  remove_old_figures(spec.folder);
   for (const Section& section : document.sections) {
     for (const Block& block : section.blocks) {
       const auto* figure = std::get_if<Figure>(&block);

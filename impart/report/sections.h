@@ -19,7 +19,7 @@ using MakeSection = std::vector<Block>(const Analysis& analysis, const SectionSp
 
 MakeSection compare_results, cross_warmup_and_interval, draw_box_plots, draw_learning_curves,
     time_to_target, list_search, count_overheads, count_io, map_data, show_worker_histograms,
-    show_texts, correlate_notions, list_skipped_runs, list_provenance;
+    show_texts, correlate_notions, list_diverged_runs, list_skipped_runs, list_provenance;
 
 /// The sections in the order of the report: id, title, function. A new one is a function and a row.
 inline constexpr Entry<MakeSection> kSections[] = {
@@ -35,6 +35,7 @@ inline constexpr Entry<MakeSection> kSections[] = {
     {"workers", "Importance of the workers' parts", show_worker_histograms},
     {"texts", "Hardest and easiest texts", show_texts},
     {"notions", "Rank correlation", correlate_notions},
+    {"diverged", "Runs that diverged", list_diverged_runs},
     {"skipped", "Runs left out", list_skipped_runs},
     {"provenance", "Configuration and commands", list_provenance},
 };

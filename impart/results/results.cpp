@@ -11,6 +11,7 @@
 #include "impart/core/error.h"
 #include "impart/results/result_groups.h"
 #include "impart/results/run_results.h"
+#include "impart/run/summary.h"
 
 namespace impart::results {
 namespace {
@@ -203,10 +204,10 @@ void prefer_given_names(std::vector<ArmResults>& arms,
 std::string default_metric(const std::vector<Candidate>& candidates) {
   for (const Candidate& candidate : candidates) {
     try {
-      const RunResult run = read_run(candidate.folder, candidate.wanted_hash);
-      if (run.number("best_perplexity")) return "best_perplexity";
-      if (run.number("best_accuracy")) break;
-    } catch (const std::exception&) {  // a run that will be listed as skipped
+      const run::SummaryFile summary = run::read_summary(candidate.folder);
+      if (summary.number("best_perplexity")) return "best_perplexity";
+      if (summary.number("best_accuracy")) break;
+    } catch (const DataError&) {  // a run that will be listed as skipped
     }
   }
   return "best_accuracy";

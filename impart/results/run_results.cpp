@@ -20,8 +20,8 @@ namespace {
 namespace fs = std::filesystem;
 using Json = nlohmann::ordered_json;
 
-constexpr const char* kRunFiles[] = {"config.yaml", "summary.json", "metrics.jsonl", "env.json",
-                                     "DONE",        "FAILED",       "PREEMPTED"};
+constexpr const char* kRunFiles[] = {"run.lock", "config.yaml", "summary.json", "metrics.jsonl",
+                                     "env.json", "DONE",        "FAILED",       "PREEMPTED"};
 
 std::string first_line(const std::string& path) {
   const InputFile file(path);
@@ -31,7 +31,8 @@ std::string first_line(const std::string& path) {
 
 std::string epochs_so_far(const std::string& folder) {
   if (!fs::exists(folder + "/metrics.jsonl")) return "before its first epoch";
-  const std::size_t epochs = run::read_records(folder + "/metrics.jsonl").size();
+  std::size_t epochs = 0;
+  run::visit_records(folder + "/metrics.jsonl", [&](const Json&, std::size_t) { ++epochs; });
   return fmt::format("after {} epoch{}", epochs, epochs == 1 ? "" : "s");
 }
 
@@ -68,7 +69,7 @@ std::string placement_event(const Json& record) {
 std::vector<EpochResult> read_epochs(const std::string& folder) {
   std::vector<EpochResult> epochs;
   double seconds = 0;
-  for (const Json& record : run::read_records(folder + "/metrics.jsonl")) {
+  run::visit_records(folder + "/metrics.jsonl", [&](const Json& record, std::size_t) {
     seconds += number_in(record, "seconds");
     const std::string event = placement_event(record);
     epochs.push_back({.epoch = number_in(record, "epoch"),
@@ -79,7 +80,7 @@ std::vector<EpochResult> read_epochs(const std::string& folder) {
                       .test_perplexity = number_in(record, "test_perplexity"),
                       .test_bits_per_byte = number_in(record, "test_bits_per_byte"),
                       .repartitioned = !event.empty() && event != "random"});
-  }
+  });
   return epochs;
 }
 
@@ -122,6 +123,10 @@ RunResult read_run(const std::string& folder, const std::string& wanted_hash) {
                                 wanted_hash));
   }
   run.epochs = read_epochs(folder);
+  const auto epochs = run.number("epochs");
+  if (epochs && *epochs != static_cast<double>(run.epochs.size())) {
+    throw DataError(fmt::format("metrics.jsonl has {} of {} epochs", run.epochs.size(), *epochs));
+  }
   if (fs::exists(folder + "/config.yaml")) {
     run.config = InputFile(folder + "/config.yaml").text();
   }

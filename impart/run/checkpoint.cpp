@@ -1,15 +1,11 @@
 #include "impart/run/checkpoint.h"
 
 #include <algorithm>
-#include <cerrno>
-#include <cstring>
 #include <filesystem>
 #include <utility>
 
-#include <fcntl.h>
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
-#include <unistd.h>
 #include <xxhash.h>
 
 #include "impart/core/error.h"
@@ -32,12 +28,10 @@ std::string hash_of(const InputFile& file) {
   return fmt::format("{:016x}", XXH3_64bits(file.bytes().data(), file.bytes().size()));
 }
 
-void sync_folder(const std::string& folder) {
-  const int descriptor = ::open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-  const bool synced = descriptor >= 0 && ::fsync(descriptor) == 0;
-  const int error = errno;
-  if (descriptor >= 0) ::close(descriptor);
-  if (!synced) throw IoError(fmt::format("{}: cannot sync: {}", folder, std::strerror(error)));
+bool is_checkpoint(std::string_view name) {
+  if (!name.starts_with(kPrefix) || name.size() == kPrefix.size()) return false;
+  name.remove_prefix(kPrefix.size());
+  return name.find_first_not_of("0123456789") == std::string_view::npos;
 }
 
 /// Names of finished checkpoints, the newest first.
@@ -46,7 +40,7 @@ std::vector<std::string> names_of(const std::string& run_folder) {
   std::error_code ignored;
   for (const auto& entry : fs::directory_iterator(checkpoints_of(run_folder), ignored)) {
     const std::string name = entry.path().filename().string();
-    if (name.starts_with(kPrefix)) names.push_back(name);
+    if (is_checkpoint(name)) names.push_back(name);
   }
   std::sort(names.rbegin(), names.rend());
   return names;

@@ -147,13 +147,13 @@ nlohmann::ordered_json ledger_record(const LedgerEpoch& epoch) {
 
 std::vector<LedgerEpoch> read_ledger(const std::string& path) {
   std::vector<LedgerEpoch> epochs;
-  for (const Json& record : read_records(path)) {
+  visit_records(path, [&](const Json& record, std::size_t line) {
     try {
       epochs.push_back(parse_epoch(record));
     } catch (const DataError& error) {
-      throw DataError(fmt::format("{}:{}: {}", path, epochs.size() + 1, error.what()));
+      throw DataError(fmt::format("{}:{}: {}", path, line, error.what()));
     }
-  }
+  });
   return epochs;
 }
 

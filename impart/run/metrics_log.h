@@ -1,8 +1,8 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <string>
-#include <vector>
 
 #include <nlohmann/json_fwd.hpp>
 
@@ -10,8 +10,9 @@
 
 namespace impart::run {
 
-/// The record of a run: one JSON object per line and epoch, each with its number as "epoch". Used
-/// for metrics.jsonl, the source of truth of a run, and ledger.jsonl.
+/// The record of a run: one JSON object per line and epoch, each with its number as "epoch", and a
+/// checksum of its line as its last member "crc32". Used for metrics.jsonl, the source of truth of
+/// a run, and ledger.jsonl.
 ///
 /// Only one process of a run writes it.
 class MetricsLog {
@@ -23,7 +24,7 @@ class MetricsLog {
   MetricsLog(std::string path, std::uint32_t next_epoch);
 
   /// Adds one line and syncs it to the disk (milliseconds). NaN and infinite numbers become null.
-  /// ConfigError if "epoch" is missing or below that of the last line.
+  /// ConfigError if "epoch" is missing or not above that of the last line.
   void append(const nlohmann::ordered_json& record);
 
  private:
@@ -31,8 +32,12 @@ class MetricsLog {
   std::uint32_t next_epoch_ = 0;
 };
 
-/// All records of such a file, without a torn last line. DataError names the line that is no
-/// record.
-std::vector<nlohmann::ordered_json> read_records(const std::string& path);
+/// Calls visit(record, line) for every record of such a file and its line, counted from 1, in their
+/// order, without a torn last line; records have no "crc32" then. Keeps one in memory at a time.
+/// DataError names the line that is no record, was damaged (lines of older versions have no
+/// checksum), or does not come after the epoch before it.
+void visit_records(
+    const std::string& path,
+    const std::function<void(const nlohmann::ordered_json& record, std::size_t line)>& visit);
 
 }  // namespace impart::run

@@ -42,6 +42,9 @@ void put(nlohmann::ordered_json& json, const char* name, const Value& value) {
 void put(nlohmann::ordered_json& json, const char* name, const std::optional<double>& value) {
   if (value) json[name] = *value;
 }
+void put(nlohmann::ordered_json& json, const char* name, const std::optional<std::uint32_t>& at) {
+  json[name] = at ? nlohmann::ordered_json(*at) : nlohmann::ordered_json();
+}
 
 }  // namespace
 

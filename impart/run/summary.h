@@ -20,6 +20,8 @@ struct RunSummary {
   std::optional<double> final_bits_per_byte = {};
   std::uint32_t best_epoch = 0;  ///< counted from 0, as in all files
   std::uint32_t epochs = 0;
+  /// From this epoch on, counted from 0, the training loss is NaN or infinite.
+  std::optional<std::uint32_t> diverged_at = {};
   std::uint64_t examples = 0;
   std::uint32_t workers = 0;
   std::uint32_t processes = 0;
@@ -50,8 +52,9 @@ enum class OnResume {
 };
 
 /// Calls f(name, member, on_resume) for every member in the order of summary.json: the one list of
-/// them, which writing summaries and checkpoints and reading them go by. Optional members are left
-/// out of files while they have no value. `Summary` may be const.
+/// them, which writing summaries and checkpoints and reading them go by. Results that a task does
+/// not have are left out of files; `diverged_at` is null in a run that did not. `Summary` may be
+/// const.
 template <class Summary, class Function>
 constexpr void for_each_summary_member(Summary& s, Function&& f) {
   using enum OnResume;
@@ -63,6 +66,7 @@ constexpr void for_each_summary_member(Summary& s, Function&& f) {
   f("final_bits_per_byte", s.final_bits_per_byte, kGoesOn);
   f("best_epoch", s.best_epoch, kGoesOn);
   f("epochs", s.epochs, kGoesOn);
+  f("diverged_at", s.diverged_at, kGoesOn);
   f("examples", s.examples, kGoesOn);
   f("workers", s.workers, kGoesOn);
   f("processes", s.processes, kAnew);

@@ -22,13 +22,14 @@ constexpr auto kLockPause = std::chrono::milliseconds(10);
 
 int flags_of(PositionedFile::Mode mode) {
   if (mode == PositionedFile::Mode::kOpen) return O_RDWR | O_CLOEXEC;
-  const int anew = mode == PositionedFile::Mode::kCreateAnew ? O_TRUNC : 0;
+  const int anew = mode == PositionedFile::Mode::kCreateAnew ? O_EXCL | O_NOFOLLOW : 0;
   return O_RDWR | O_CLOEXEC | O_CREAT | anew;
 }
 
 }  // namespace
 
 PositionedFile::PositionedFile(std::string path, Mode mode) : path_(std::move(path)) {
+  if (mode == Mode::kCreateAnew) ::unlink(path_.c_str());  // what a killed process left
   descriptor_ = ::open(path_.c_str(), flags_of(mode), 0666);
   if (descriptor_ < 0) fail("cannot open");
 }
@@ -113,14 +114,6 @@ void PositionedFile::lock() {
 
 void PositionedFile::fail(std::string_view what) const {
   throw IoError(fmt::format("{}: {}: {}", path_, what, std::strerror(errno)));
-}
-
-void sync_folder(const std::string& path) {
-  const int descriptor = ::open(path.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-  const bool synced = descriptor >= 0 && ::fsync(descriptor) == 0;
-  const int reason = errno;
-  if (descriptor >= 0) ::close(descriptor);
-  if (!synced) throw IoError(fmt::format("{}: cannot sync: {}", path, std::strerror(reason)));
 }
 
 }  // namespace impart::store

@@ -52,7 +52,4 @@ class PositionedFile {
   std::uint64_t bytes_written_ = 0;
 };
 
-/// Makes the names in a folder last: a renamed or new file is found again after a power failure.
-void sync_folder(const std::string& path);
-
 }  // namespace impart::store

@@ -10,6 +10,7 @@
 #include <xxhash.h>
 
 #include "impart/core/error.h"
+#include "impart/core/file.h"
 
 namespace impart::store {
 namespace {

@@ -1,9 +1,9 @@
 #pragma once
 
-#include <cstdint>
 #include <functional>
-#include <optional>
 #include <string>
+
+#include "impart/core/file_lock.h"
 
 namespace impart::study {
 
@@ -16,15 +16,12 @@ class StudyLock {
   /// Takes the lock. If only children of a dead process hold it, waits for them, up to `patience`
   /// seconds; `waiting` is called once. ConfigError if another process runs the study.
   StudyLock(const std::string& directory, double patience, const std::function<void()>& waiting);
-  ~StudyLock();
-  StudyLock(const StudyLock&) = delete;
-  StudyLock& operator=(const StudyLock&) = delete;
 
   /// Whether a process runs the study now.
   static bool is_held(const std::string& directory);
 
  private:
-  int descriptor_ = -1;
+  FileLock lock_;
 };
 
 }  // namespace impart::study

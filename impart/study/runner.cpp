@@ -163,6 +163,8 @@ void StudyRunner::move_misfits_aside() {
     std::error_code error;
     fs::rename(folder_of(run), target, error);
     if (error) throw IoError(fmt::format("{}: cannot move: {}", folder_of(run), error.message()));
+    sync_folder(target.parent_path().string());
+    sync_folder(fs::path(folder_of(run)).parent_path().string());
     reports_[run] = {};
   }
   note(fmt::format("moved {} runs of another configuration to {}", misfits.size(), aside));

@@ -2,7 +2,8 @@
 
 #include <algorithm>
 #include <cstdlib>
-#include <filesystem>
+#include <optional>
+#include <string_view>
 #include <thread>
 #include <vector>
 
@@ -14,6 +15,7 @@
 #include "impart/core/file.h"
 #include "impart/data/text/tokenizer.h"
 #include "impart/run/checkpoint.h"
+#include "impart/run/run_directory.h"
 #include "impart/run/run_files.h"
 #include "impart/tensors/torch_stream.h"
 #include "impart/train/own_model.h"
@@ -50,37 +52,26 @@ std::string agree_on_checkpoint(const RunSpec& spec, comm::Communicator& communi
   return reinterpret_cast<const char*>(path.data());
 }
 
-/// Makes the run directory, or checks that there is one to go on in.
-void prepare_folder(const RunSpec& spec) {
-  const std::string& folder = spec.config.output;
-  const bool has_run = std::filesystem::exists(folder + "/config.yaml");
-  if (has_run && !spec.resume && !spec.overwrite) {
-    throw ConfigError(
-        fmt::format("{}: already holds a run; go on with it by --resume, start again by "
-                    "--overwrite, or choose another output",
-                    folder));
-  }
-  std::error_code error;
-  if (spec.overwrite && has_run) {
-    std::filesystem::remove_all(folder, error);
-  } else if (spec.overwrite && std::filesystem::exists(folder) &&
-             !std::filesystem::is_empty(folder, error)) {
-    throw ConfigError(fmt::format(
-        "{}: holds something that is not a run; --overwrite deletes only runs", folder));
-  }
-  std::filesystem::create_directories(folder, error);
-  if (error) throw IoError(fmt::format("{}: cannot create: {}", folder, error.message()));
-  run::clear_status(folder);
-  OutputFile config(folder + "/config.yaml");
-  config.write(spec.config_text);
-  config.commit();
-  run::write_environment(folder, {{"torch", TORCH_VERSION}});
+run::EarlierRun earlier_run(const RunSpec& spec) {
+  if (spec.resume) return run::EarlierRun::kResume;
+  return spec.overwrite ? run::EarlierRun::kDelete : run::EarlierRun::kRefuse;
 }
 
 /// Without the tokenizer nobody could use a language model.
 void keep_tokenizer(const feed::LoadedData& data, const std::string& folder) {
   const auto& text = data.dataset.text;
   if (text && text->tokenizer) data::save_tokenizer(*text->tokenizer, folder + "/tokenizer.txt");
+}
+
+/// The files that say what is run.
+void write_first_files(const RunSpec& spec, const feed::LoadedData& data) {
+  const std::string& folder = spec.config.output;
+  run::clear_status(folder);
+  OutputFile config(folder + "/config.yaml");
+  config.write(spec.config_text);
+  config.commit();
+  run::write_environment(folder, {{"torch", TORCH_VERSION}});
+  keep_tokenizer(data, folder);
 }
 
 bool runs_on_gpu(const config::RunConfig& config) {
@@ -114,20 +105,36 @@ void set_precision(const config::RunConfig& config) {
   at::globalContext().setBenchmarkCuDNN(!tf32);
 }
 
+/// `directory` is null on processes that do not write.
 RunOutcome train(const RunSpec& spec, comm::Communicator& communicator, const RunObserver& observer,
-                 feed::LoadedData data) {
+                 feed::LoadedData data, const run::RunDirectory* directory) {
   const torch::Device device = choose_device(spec.config, communicator);
   if (device.is_cuda()) tensors::use_device(device.index());
   Trainer trainer(spec, communicator, observer,
                   prepare_run_data(std::move(data), spec.config, device, communicator));
-  if (!spec.resume) return trainer.run();
+  if (!spec.resume) return trainer.run(directory);
   const std::string checkpoint = agree_on_checkpoint(spec, communicator, observer);
   if (!checkpoint.empty()) trainer.restore(checkpoint);
   if (communicator.rank() == 0 && observer.note) {
     observer.note(checkpoint.empty() ? "no checkpoint to resume from; starting at the beginning"
                                      : "resuming from " + checkpoint);
   }
-  return trainer.run();
+  return trainer.run(directory);
+}
+
+run::RunStatus status_of(const RunOutcome& outcome) {
+  if (!outcome.failure.empty()) return run::RunStatus::kFailed;
+  return outcome.preempted ? run::RunStatus::kPreempted : run::RunStatus::kDone;
+}
+
+/// The reason of a failure matters more than that it is written down.
+void try_to_mark_failed(const std::string& folder, const run::RunDirectory& directory,
+                        std::string_view reason) {
+  try {
+    directory.check_in_place();
+    run::mark_status(folder, run::RunStatus::kFailed, reason);
+  } catch (const Error&) {
+  }
 }
 
 }  // namespace
@@ -146,25 +153,22 @@ RunOutcome run_training(const RunSpec& spec, comm::Communicator& communicator,
   facts.data = data_facts(data);
   config::check_rules(spec.config, facts);
   if (spec.own_model) check_own_model(*spec.own_model);
-  const bool is_writer = communicator.rank() == 0;
-  if (is_writer) prepare_folder(spec);
-  if (is_writer) keep_tokenizer(data, spec.config.output);
+  std::optional<run::RunDirectory> directory;  // on the process that writes
+  if (communicator.rank() == 0) {
+    directory.emplace(spec.config.output, earlier_run(spec));
+    write_first_files(spec, data);
+  }
   communicator.barrier();
   try {
-    RunOutcome outcome = train(spec, communicator, observer, std::move(data));
-    if (is_writer) {
-      run::mark_status(spec.config.output,
-                       outcome.preempted ? run::RunStatus::kPreempted : run::RunStatus::kDone, "");
+    RunOutcome outcome =
+        train(spec, communicator, observer, std::move(data), directory ? &*directory : nullptr);
+    if (directory) {
+      directory->check_in_place();
+      run::mark_status(spec.config.output, status_of(outcome), outcome.failure);
     }
     return outcome;
   } catch (const std::exception& error) {
-    if (is_writer) {
-      try {
-        run::mark_status(spec.config.output, run::RunStatus::kFailed, error.what());
-      } catch (
-          const Error&) {  // the reason of the failure matters more than that it is written down
-      }
-    }
+    if (directory) try_to_mark_failed(spec.config.output, *directory, error.what());
     throw;
   }
 }

@@ -76,6 +76,7 @@ struct RunOutcome {
   run::RunSummary summary;
   data::Task task = data::kClasses;  ///< whose metric the results are
   bool preempted = false;
+  std::string failure = {};  ///< why it ended before its last epoch: it diverged; "" if it did not
 };
 
 /// Trains a model as the config says and leaves a run directory. IoError, DataError, ConfigError;

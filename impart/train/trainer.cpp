@@ -1,6 +1,7 @@
 #include "impart/train/trainer.h"
 
 #include <array>
+#include <cmath>
 #include <utility>
 
 #include <fmt/format.h>
@@ -61,7 +62,8 @@ Trainer::Trainer(const RunSpec& spec, comm::Communicator& communicator, const Ru
   }
 }
 
-RunOutcome Trainer::run() {
+RunOutcome Trainer::run(const run::RunDirectory* directory) {
+  directory_ = directory;
   if (is_writer()) {
     recorder_ = std::make_unique<run::RunRecorder>(
         run::RunRecorderSpec{.folder = config_.output,
@@ -82,6 +84,7 @@ RunOutcome Trainer::run() {
       return finish(true);
     }
     finish_epoch(seconds_train);
+    if (must_stop_diverged()) return finish(false);
     if (stopping_ && position_.epoch < config_.epochs) return finish(true);
   }
   return finish(false);
@@ -173,11 +176,14 @@ void Trainer::finish_epoch(double seconds_train) {
   const bool is_last = position_.epoch + 1 == config_.epochs;
   std::optional<data::TestOutcome> outcome;
   if (is_last || (position_.epoch + 1) % config_.eval.every == 0) outcome = evaluate_model();
+  check_directory();
   record_costs();
   record_epoch(outcome, seconds_train);
+  note_divergence();
   change_.reset();
   ++position_.epoch;
   position_.step = 0;
+  if (must_stop_diverged()) return;  // the checkpoint before it is worth more than this one
   const bool due = config_.checkpoint.every > 0 && position_.epoch % config_.checkpoint.every == 0;
   if (due || is_last || stopping_) write_checkpoint();
 }
@@ -206,6 +212,11 @@ void Trainer::record_costs() {
   const run::LedgerEpoch line =
       costs_.end_epoch(position_.epoch, *data_.train_store, visits_.facts().skipped, summary_);
   if (recorder_) recorder_->record_costs(line);
+}
+
+/// Before anything is written: a folder that is gone would be made anew, and seem whole.
+void Trainer::check_directory() const {
+  if (directory_ != nullptr) directory_->check_in_place();
 }
 
 void Trainer::record_epoch(const std::optional<data::TestOutcome>& outcome, double seconds_train) {
@@ -239,6 +250,17 @@ void Trainer::record_epoch(const std::optional<data::TestOutcome>& outcome, doub
                    .event = change_ ? std::string(run::name_of(change_->kind)) : ""});
 }
 
+/// All processes know the same losses, and so decide the same.
+void Trainer::note_divergence() {
+  const double loss = visits_.facts().train_loss;
+  if (std::isfinite(loss)) summary_.diverged_at.reset();
+  if (std::isfinite(loss) || summary_.diverged_at) return;
+  summary_.diverged_at = position_.epoch;
+  if (!is_writer() || !observer_.note) return;
+  observer_.note(
+      fmt::format("epoch {}: the training loss is {}: diverged", position_.epoch + 1, loss));
+}
+
 void Trainer::report(std::string_view phase) const {
   if (is_writer()) progress_.report(phase, position_, plan_ ? plan_->steps() : 0);
 }
@@ -261,6 +283,7 @@ void Trainer::write_checkpoint() {
   }
   engine_.collapse_statistics();
   state.tensors = engine_.gather_state();
+  check_directory();
   if (is_writer()) {
     save_run_state(config_.output, state, placement_, engine_.model(), config_.checkpoint.keep);
   }
@@ -292,10 +315,18 @@ void Trainer::restore(const std::string& checkpoint) {
 RunOutcome Trainer::finish(bool preempted) {
   summary_.seconds_total += progress_.seconds();
   summary_.weights_sha256 = hash_weights(engine_.model());
+  check_directory();
   if (is_writer() && !preempted) {
     write_results(spec_, data_, placement_, engine_.model(), summary_);
   }
-  return {.summary = summary_, .task = results_.task(), .preempted = preempted};
+  RunOutcome outcome{.summary = summary_, .task = results_.task(), .preempted = preempted};
+  if (must_stop_diverged() && !preempted) {
+    outcome.failure = fmt::format(
+        "diverged: the training loss is not finite since epoch {}; a smaller optimizer.lr may "
+        "help, train.stop_on_nan=false goes on nevertheless",
+        *summary_.diverged_at + 1);
+  }
+  return outcome;
 }
 
 }  // namespace impart::train

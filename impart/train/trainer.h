@@ -9,6 +9,7 @@
 
 #include "impart/comm/communicator.h"
 #include "impart/placement/placement.h"
+#include "impart/run/run_directory.h"
 #include "impart/run/run_recorder.h"
 #include "impart/train/device/device_evaluation.h"
 #include "impart/train/engine.h"
@@ -30,9 +31,10 @@ class Trainer {
 
   /// Goes on from a checkpoint folder. DataError if it does not fit.
   void restore(const std::string& checkpoint);
-  /// Runs until the last epoch is done or a stop is requested.
+  /// Runs until the last epoch is done, a stop is requested, or it has diverged. The process that
+  /// writes brings the run directory, the others null.
   /// Collective: every process calls it, in the same order.
-  RunOutcome run();
+  RunOutcome run(const run::RunDirectory* directory);
 
  private:
   using Clock = std::chrono::steady_clock;
@@ -47,9 +49,12 @@ class Trainer {
   void record_costs();
   void record_epoch(const std::optional<data::TestOutcome>& outcome, double seconds_train);
   void write_checkpoint();
+  void note_divergence();
+  bool must_stop_diverged() const { return config_.train.stop_on_nan && summary_.diverged_at; }
   RunOutcome finish(bool preempted);
   void report(std::string_view phase) const;
-  bool is_writer() const { return communicator_.rank() == 0; }
+  bool is_writer() const { return directory_ != nullptr; }
+  void check_directory() const;
   double learning_rate_now() const;
 
   const RunSpec& spec_;
@@ -60,7 +65,8 @@ class Trainer {
   placement::Placement placement_;
   Engine engine_;
   std::unique_ptr<DeviceEvaluation> device_evaluation_;  ///< where the test data is on a GPU
-  std::unique_ptr<run::RunRecorder> recorder_;           ///< on the process that writes
+  const run::RunDirectory* directory_ = nullptr;         ///< on the process that writes
+  std::unique_ptr<run::RunRecorder> recorder_;           ///< there, too
   EpochVisits visits_;
   RunCosts costs_;
   RunResults results_;

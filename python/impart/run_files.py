@@ -9,6 +9,8 @@ from __future__ import annotations
 import importlib
 import json
 import os
+import re
+import zlib
 from pathlib import Path
 from types import ModuleType
 from typing import TYPE_CHECKING, Any
@@ -80,6 +82,54 @@ def read_records(path: Path, *, key: str) -> list[dict[str, Any]]:
     return records
 
 
+_SUM = re.compile(rb'(.*),"crc32":"([0-9a-f]{8})"}', re.DOTALL)
+# Damage that hits the name of the member leaves its value, and the other way round.
+_LIKE_SUM = re.compile(rb'.*(,"crc32":".{8}..|.{10}[0-9a-fA-F]{8}"})', re.DOTALL)
+
+
+def read_log(path: Path) -> list[dict[str, Any]]:
+    """The records of metrics.jsonl or ledger.jsonl, one per epoch, without their checksums.
+
+    A last line that is torn, or has zeros in it after a crash, is left out. DataError names any
+    other line that is no record, is damaged (older versions wrote no checksums), or does not come
+    after the epoch before it.
+    """
+    lines = read_bytes(path).split(b"\n")[:-1]
+    if lines and b"\0" in lines[-1]:
+        lines.pop()
+    records: list[dict[str, Any]] = []
+    has_sums = False
+    for number, line in enumerate(lines, 1):
+        where = f"{path}:{number}"
+        has_sums = _check_sum(line, has_sums, where)
+        records.append(_epoch_record(line, where))
+        if number > 1 and records[-1]["epoch"] <= records[-2]["epoch"]:
+            raise DataError(f"{where}: epoch {records[-1]['epoch']} comes after epoch "
+                            f"{records[-2]['epoch']}")
+    return records
+
+
+def _check_sum(line: bytes, must_have: bool, where: str) -> bool:
+    """Whether the line has a checksum. Where a line has one, those after it must."""
+    found = _SUM.fullmatch(line)
+    if int(found[2], 16) != zlib.crc32(found[1]) if found else _LIKE_SUM.fullmatch(line):
+        raise DataError(f"{where}: wrong checksum: the line is damaged")
+    if must_have and not found:
+        raise DataError(f"{where}: has no checksum, but a line before it has one")
+    return found is not None
+
+
+def _epoch_record(line: bytes, where: str) -> dict[str, Any]:
+    try:
+        record = json.loads(line)
+    except ValueError:
+        record = None
+    if not isinstance(record, dict) or not isinstance(record.get("epoch"), int):
+        raise DataError(f'{where}: not a JSON object with an "epoch"')
+    record.pop("crc32", None)
+    return record
+
+
 def read_yaml(path: Path) -> dict[str, Any]:
     """A YAML file that is a map, read by the rules of YAML 1.2 as impart writes it."""
     yaml = optional_module("yaml", "PyYAML", "reading config.yaml")
@@ -94,8 +144,6 @@ def read_yaml(path: Path) -> dict[str, Any]:
 
 def _yaml_loader(yaml: ModuleType) -> type:
     """PyYAML follows YAML 1.1, where 1e-08 is text and `off` is false; this loader does not."""
-    import re
-
     class Loader(yaml.SafeLoader):  # type: ignore[misc, name-defined]
         yaml_implicit_resolvers: dict[str, Any] = {}
 

@@ -18,15 +18,16 @@ import numpy as np
 
 from impart import ConfigError, DataError
 from impart.run_files import (flatten, frame, pandas, read_array, read_bytes, read_columns,
-                              read_object, read_owners, read_records, read_yaml, with_new_names)
+                              read_log, read_object, read_owners, read_records, read_yaml,
+                              with_new_names)
 
 if TYPE_CHECKING:
     import pandas as pd
 
 PathLike = Union[str, "os.PathLike[str]"]
 
-_RUN_FILES = ("config.yaml", "summary.json", "metrics.jsonl", "env.json", "DONE", "FAILED",
-              "PREEMPTED")
+_RUN_FILES = ("run.lock", "config.yaml", "summary.json", "metrics.jsonl", "env.json", "DONE",
+              "FAILED", "PREEMPTED")
 _STATUS_OF_MARKER = {"DONE": "done", "FAILED": "failed", "PREEMPTED": "preempted"}
 
 
@@ -121,14 +122,14 @@ class Run:
         and so on; in epochs without an event they are NaN, as is what was NaN or infinite.
         """
         path = self.folder / "metrics.jsonl"
-        records = read_records(path, key="epoch") if path.exists() else []
+        records = read_log(path) if path.exists() else []
         table = frame([flatten(record) for record in records], ["epoch"])
         return table.drop(columns="placement", errors="ignore")
 
     @cached_property
     def _ledger_records(self) -> list[dict[str, Any]]:
         path = self.folder / "ledger.jsonl"
-        return read_records(path, key="epoch") if path.exists() else []
+        return read_log(path) if path.exists() else []
 
     @cached_property
     def ledger(self) -> pd.DataFrame:

@@ -7,6 +7,7 @@ import pathlib
 import pty
 import random
 import shutil
+import signal
 import struct
 import subprocess
 import sys
@@ -68,6 +69,59 @@ class CommandTest(unittest.TestCase):
         pairs = [tuple(map(int, line.split(","))) for line in lines[1:]]
         self.assertEqual([i for i, _ in pairs], list(range(len(pairs))))
         return [worker for _, worker in pairs]
+
+
+class UnreadAnswerTest(CommandTest):
+    """An answer that is lost is an error of the command; one that nobody waits for is not."""
+
+    def commands(self):
+        self.scores()
+        return [
+            ["partition", "--importance", "scores.csv", "--heuristic", "stripes", "--workers", "4",
+             "-o", "owners.csv", "--json"],
+            ["list"],
+            ["list", "models"],
+            ["schedule"],
+            ["train", "--dry-run"],
+            ["train", "--keys"],
+            ["train", "--help"],
+            ["io", "--examples", "1000", "--payload", "100", "--strategy", "vanilla"],
+            ["io", "--examples", "1000", "--payload", "100", "--strategy", "vanilla", "--csv"],
+            ["data", "info", "shapes"],
+            ["--help"],
+            ["--version"],
+        ]
+
+    def test_a_full_disk_is_74(self):
+        for command in self.commands():
+            with self.subTest(command=command), open("/dev/full", "wb") as full:
+                self.succeed(*command)
+                done = subprocess.run([IMPART, *command], cwd=self.folder, text=True, stdout=full,
+                                      stderr=subprocess.PIPE, check=False)
+                self.assertEqual(done.returncode, 74, done.stderr)
+                self.assertEqual(done.stderr, "impart: stdout: cannot write the answer: No space "
+                                 "left on device\n")
+
+    def test_a_closed_stdout_is_74(self):
+        done = subprocess.run([IMPART, "list"], text=True, stderr=subprocess.PIPE, check=False,
+                              preexec_fn=lambda: os.close(1))
+        self.assertEqual(done.returncode, 74, done.stderr)
+
+    def test_a_reader_that_is_gone_ends_the_command_without_a_word(self):
+        for command in self.commands():
+            with self.subTest(command=command):
+                reader, writer = os.pipe()
+                os.close(reader)
+                done = subprocess.run([IMPART, *command], cwd=self.folder, text=True,
+                                      stdout=writer, stderr=subprocess.PIPE, check=False)
+                os.close(writer)
+                self.assertEqual(done.returncode, -signal.SIGPIPE, done.stderr)
+                self.assertEqual(done.stderr, "")
+
+    def test_an_error_keeps_its_code_where_nobody_can_read_it(self):
+        with open("/dev/full", "wb") as full:
+            done = subprocess.run([IMPART, "list", "nothing"], stderr=full, check=False)
+        self.assertEqual(done.returncode, 2)
 
 
 class PartitionTest(CommandTest):

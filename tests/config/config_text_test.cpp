@@ -101,6 +101,7 @@ TEST(ConfigText, LeavesOutOfTheHashWhatTheHeaderSays) {
                                                "data.decode_threads",
                                                "data.prefetch",
                                                "workers.transport",
+                                               "train.stop_on_nan",
                                                "importance.history",
                                                "importance.record",
                                                "importance.texts",

@@ -4,6 +4,7 @@
 
 #include <gtest/gtest.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include "impart/core/error.h"
 #include "tests/support/temporary_folder.h"
@@ -50,6 +51,37 @@ TEST(OutputFile, KeepsBytesInOrderOverManyBuffers) {
   }
   file.commit();
   EXPECT_EQ(testing::read_text(folder / "a"), content);
+}
+
+TEST(OutputFile, DoesNotWriteThroughALinkThatWaitsForIt) {
+  const TemporaryFolder folder;
+  const std::string precious = folder.write("precious", "text");
+  const std::string temporary = folder / ("a." + std::to_string(::getpid()) + ".tmp");
+  std::filesystem::create_symlink(precious, temporary);
+  OutputFile file(folder / "a");
+  file.write("new");
+  file.commit();
+  EXPECT_EQ(testing::read_text(precious), "text");
+  EXPECT_EQ(testing::read_text(folder / "a"), "new");
+  EXPECT_TRUE(std::filesystem::is_regular_file(std::filesystem::symlink_status(folder / "a")));
+}
+
+TEST(OutputFile, TakesAwayWhatAKilledProcessOfTheSameNumberLeft) {
+  const TemporaryFolder folder;
+  folder.write("a." + std::to_string(::getpid()) + ".tmp", "a longer text that was cut off");
+  OutputFile file(folder / "a");
+  file.write("new");
+  file.commit();
+  EXPECT_EQ(testing::read_text(folder / "a"), "new");
+  EXPECT_EQ(folder.count_files(), 1u);
+}
+
+TEST(SyncFolder, NamesAFolderThatIsNotThere) {
+  const TemporaryFolder folder;
+  EXPECT_NO_THROW(sync_folder(folder.path()));
+  EXPECT_NO_THROW(sync_folder(""));
+  EXPECT_NE(message_of<IoError>([&] { sync_folder(folder / "none"); }).find("none: cannot sync"),
+            std::string::npos);
 }
 
 TEST(OutputFile, SaysThatTheDiskIsFull) {

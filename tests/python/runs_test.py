@@ -20,7 +20,7 @@ import numpy as np
 import impart
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent / "report"))
-from made_runs import make_language, make_run, make_study  # noqa: E402
+from made_runs import make_language, make_run, make_study, with_sum  # noqa: E402
 
 IMPART = os.path.abspath(sys.argv.pop(1)) if len(sys.argv) > 1 else None
 
@@ -153,6 +153,23 @@ class BadRuns(FolderTest):
         path.write_text("\n".join([lines[0], '{"step": 3}', *lines[2:]]) + "\n")
         with self.refuses("metrics.jsonl:2:"):
             run.metrics
+
+    def test_a_damaged_line_is_named(self):
+        run, _ = self.made(epochs=3)
+        path = run.folder / "metrics.jsonl"
+        lines = [with_sum(line) for line in path.read_text().splitlines()]
+        path.write_text("\n".join(lines) + "\n")
+        self.assertEqual(list(run.metrics.epoch), [0, 1, 2])
+        self.assertNotIn("crc32", run.metrics)
+        for damaged, message in [(lines[1].replace("1.0", "1.1", 1), "wrong checksum"),
+                                 (lines[1].replace("crc32", "crc33"), "wrong checksum"),
+                                 (lines[1][:-2] + "x}", "wrong checksum"),
+                                 (lines[1][:-20] + "}", "has no checksum"),
+                                 (lines[0], "epoch 0 comes after epoch 0")]:
+            with self.subTest(damaged=damaged):
+                path.write_text("\n".join([lines[0], damaged, lines[2]]) + "\n")
+                with self.refuses("metrics.jsonl:2:", message):
+                    impart.read_run(run.folder).metrics
 
     def test_broken_files_are_named(self):
         run, _ = self.made(examples=5)

@@ -3,6 +3,7 @@
 import json
 import pathlib
 import random
+import zlib
 
 CONFIG = """name: {name}
 seed: {seed}
@@ -59,6 +60,12 @@ def make_run(folder, seed, heuristic="stripes", warmup=3, interval=3, epochs=20,
     if examples:
         add_examples(folder, examples, chance)
     return best
+
+
+def with_sum(line):
+    """A line of metrics.jsonl or ledger.jsonl with its checksum."""
+    start = line[:-1]
+    return f'{start},"crc32":"{zlib.crc32(start.encode()):08x}"}}'
 
 
 def add_examples(folder, count, chance):

@@ -66,6 +66,17 @@ class StudyTest(ReportTest):
         self.assertIn("## Results", self.read("study/report/report.md"))
 
     @unittest.skipUnless(shutil.which("gnuplot"), "gnuplot is not installed")
+    def test_pictures_of_an_earlier_report_go_and_those_of_others_stay(self):
+        made_runs.make_study(self.folder / "study", ARMS, [1, 2, 3])
+        (self.folder / "out/figures").mkdir(parents=True)
+        (self.folder / "out/figures/mine.svg").write_text("precious")
+        pictures = lambda: sorted(os.listdir(self.folder / "out/figures"))
+        self.succeed("study", "-o", "out")
+        self.assertGreater(len(pictures()), 1)
+        self.succeed("study", "-o", "out", "--no-figures")
+        self.assertEqual(pictures(), ["mine.svg"])
+
+    @unittest.skipUnless(shutil.which("gnuplot"), "gnuplot is not installed")
     def test_figures_are_svg_that_follows_the_colour_scheme(self):
         made_runs.make_study(self.folder / "study", ARMS, range(1, 6), examples=200)
         self.succeed("study")
@@ -146,6 +157,52 @@ class LooseRunsTest(ReportTest):
             self.assertIn(reason, html)
         self.assertNotIn("\x1b", out + html)
         self.assertEqual(self.rows("runs/report/tables.csv")["vanilla"]["n"], "2")
+
+    def test_runs_with_doubled_damaged_or_missing_epochs_are_left_out_by_name(self):
+        for seed in [1, 2]:
+            made_runs.make_run(self.folder / f"runs/good-{seed}", seed, "random", 0, 1)
+        spoil = {
+            "doubled": lambda lines: [*lines[:2], *lines[1:]],
+            "short": lambda lines: lines[:-1],
+            "damaged": lambda lines: [made_runs.with_sum(lines[0]).replace("1.0", "1.1", 1),
+                                      *lines[1:]],
+        }
+        for seed, (name, change) in enumerate(spoil.items(), 3):
+            made_runs.make_run(self.folder / "runs" / name, seed, "random", 0, 1)
+            path = self.folder / "runs" / name / "metrics.jsonl"
+            path.write_text("\n".join(change(path.read_text().splitlines())) + "\n")
+        out = self.succeed("runs")
+        for reason in ["runs/doubled: runs/doubled/metrics.jsonl:3: epoch 1 comes after epoch 1",
+                       "runs/short: metrics.jsonl has 19 of 20 epochs",
+                       "runs/damaged: runs/damaged/metrics.jsonl:1: wrong checksum"]:
+            self.assertIn(reason, out)
+        self.assertEqual(self.rows("runs/report/tables.csv")["vanilla"]["n"], "2")
+
+    def test_runs_that_diverged_are_listed(self):
+        for seed in [1, 2]:
+            made_runs.make_run(self.folder / f"runs/{seed}", seed, "random", 0, 1)
+        path = self.folder / "runs/2/summary.json"
+        for epoch, listed in [(None, False), (4, True)]:
+            path.write_text(json.dumps({**json.loads(path.read_text()), "diverged_at": epoch}))
+            out = self.succeed("runs")
+            line = "runs/2: the training loss is not finite from epoch 5 on"
+            self.assertEqual(line in out, listed, out)
+            self.assertEqual("Runs that diverged" in self.read("runs/report/report.html"), listed)
+
+    def test_a_long_run_takes_little_memory(self):
+        """72 bytes per epoch are kept; the parsed records of all epochs took 1.6 kB each."""
+        make = ("import made_runs; "
+                "made_runs.make_run('runs/long', 1, 'random', 0, 1, epochs=200_000)")
+        tests = os.path.dirname(os.path.abspath(__file__))
+        # Not here: the largest size of this process would count for its child.
+        subprocess.run([sys.executable, "-c", make], cwd=self.folder, check=True,
+                       env={**os.environ, "PYTHONPATH": tests})
+        with subprocess.Popen([IMPART, "report", "runs", "--no-figures"], cwd=self.folder,
+                              stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) as process:
+            _, status, usage = os.wait4(process.pid, 0)
+            process.returncode = os.waitstatus_to_exitcode(status)
+        self.assertEqual(process.returncode, 0)
+        self.assertLess(usage.ru_maxrss, 150_000, "kB")
 
     def test_epochs_count_from_one(self):
         made_runs.make_run(self.folder / "runs/one", 1)

@@ -29,20 +29,34 @@ TEST(Summary, HasItsMembersInTheirOrder) {
                                 .weights_sha256 = "ab",
                                 .config_hash = "cd"});
   const Json json = Json::parse(read_text(folder / "summary.json"));
-  EXPECT_EQ(names_in(json), (std::vector<std::string>{"best_accuracy",    "final_accuracy",
-                                                      "best_epoch",       "epochs",
-                                                      "examples",         "workers",
-                                                      "processes",        "seed",
-                                                      "seconds_total",    "seconds_train",
-                                                      "seconds_tracking", "seconds_partition",
-                                                      "seconds_exchange", "seconds_importance_pass",
-                                                      "seconds_eval",     "examples_moved",
-                                                      "bytes_disk",       "bytes_network",
-                                                      "messages",         "peak_stored_examples",
-                                                      "weights_sha256",   "config_hash",
-                                                      "largest_part",     "payload_bytes_total"}));
+  EXPECT_EQ(names_in(json), (std::vector<std::string>{"best_accuracy",
+                                                      "final_accuracy",
+                                                      "best_epoch",
+                                                      "epochs",
+                                                      "diverged_at",
+                                                      "examples",
+                                                      "workers",
+                                                      "processes",
+                                                      "seed",
+                                                      "seconds_total",
+                                                      "seconds_train",
+                                                      "seconds_tracking",
+                                                      "seconds_partition",
+                                                      "seconds_exchange",
+                                                      "seconds_importance_pass",
+                                                      "seconds_eval",
+                                                      "examples_moved",
+                                                      "bytes_disk",
+                                                      "bytes_network",
+                                                      "messages",
+                                                      "peak_stored_examples",
+                                                      "weights_sha256",
+                                                      "config_hash",
+                                                      "largest_part",
+                                                      "payload_bytes_total"}));
   EXPECT_EQ(json["best_accuracy"], 83.5);
   EXPECT_EQ(json["best_epoch"], 7);
+  EXPECT_TRUE(json["diverged_at"].is_null());
 }
 
 TEST(Summary, IsReadAsItWasWritten) {

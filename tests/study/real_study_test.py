@@ -48,6 +48,13 @@ class RealStudies(StudyTest):
             self.assertEqual(broken["weights_sha256"], whole["weights_sha256"], run["folder"])
             self.assertEqual(broken["config_hash"], run["config_hash"])
 
+    def test_a_run_that_diverges_has_failed_and_the_others_go_on(self):
+        wild = STUDY.replace("arms:\n", "arms:\n  wild: {optimizer.lr: 1e20}\n")
+        name = self.write(wild.replace("[1, 2]", "[1]"))
+        self.fail_with(1, "diverged: the training loss is not finite since epoch", name, "--jobs",
+                       2, engine=None)
+        self.assertTrue((self.study / "runs/stripes/1/DONE").exists())
+
     @unittest.skipUnless(os.environ.get("IMPART_MEASURE_JOBS"), "needs a quiet machine")
     def test_two_jobs_are_faster_than_one(self):
         name = self.write(STUDY)

@@ -184,8 +184,7 @@ class OutputTest(InputTest):
         """As on a full disk, for users who cannot mount one."""
         limit = lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (50_000, 50_000))
         done = subprocess.run([IMPART, "train", *settings(TINY), "output=run"], cwd=self.folder,
-                              text=True, capture_output=True, check=False, preexec_fn=limit,
-                              restore_signals=False)  # Python ignores SIGXFSZ
+                              text=True, capture_output=True, check=False, preexec_fn=limit)
         self.assertEqual(done.returncode, 74, done.stderr)
         self.assertRegex(done.stderr, r"impart: run/checkpoints/.*: File too large")
         run = RunFolder(self.folder / "run")
@@ -219,13 +218,42 @@ class OutputTest(InputTest):
 
 
 class DivergenceTest(InputTest):
+    # One step in an epoch, so that the first loss is still that of the first weights.
+    WILD = settings(TINY, optimizer__lr=1e20, workers__batch=16)
+
     def test_a_diverged_run_says_so_and_ends(self):
-        _, err = self.succeed(*settings(TINY, optimizer__lr=1e20), "output=run")
-        self.assertRegex(err, r"epoch \d+: 64 visits had a NaN or infinite signal")
+        err = self.fail_with(86, "impart: run: diverged: the training loss is not finite since "
+                             "epoch 2", *self.WILD, "output=run")
+        self.assertRegex(err, r"(?m)^epoch 2: the training loss is -?nan: diverged$")
+        self.assertRegex(err, r"epoch 2: 64 visits had a NaN or infinite signal")
+        run = RunFolder(self.folder / "run")
+        self.assertEqual(run.column("train_loss")[1:], [None])
+        self.assertEqual(run.summary()["diverged_at"], 1)
+        self.assertEqual(run.markers(), ["FAILED"])
+        self.assertIn("diverged: ", (run.path / "FAILED").read_text())
+        self.assertEqual(run.newest_state()["epoch"], 1, "the checkpoint before it is kept")
+        self.fail_with(86, "diverged", "--resume", "run")
+
+    def test_a_diverged_run_may_go_on(self):
+        out, err = self.succeed(*self.WILD, "train.stop_on_nan=false", "output=run")
+        self.assertIn("diverged: the training loss is not finite since epoch 2\n", out)
+        self.assertEqual(err.count(": diverged\n"), 1, err)
         run = RunFolder(self.folder / "run")
         self.assertEqual(run.column("non_finite")[1:], [64, 64])
         self.assertEqual(run.column("train_loss")[1:], [None, None])
+        self.assertEqual(run.summary()["diverged_at"], 1)
         self.assertEqual(run.markers(), ["DONE"])
+
+    def test_a_diverged_run_that_stopped_can_be_told_to_go_on(self):
+        self.fail_with(86, "diverged", *self.WILD, "output=run")
+        self.succeed("--resume", "run", "train.stop_on_nan=false")
+        self.succeed(*self.WILD, "train.stop_on_nan=false", "output=unbroken")
+        self.assert_same_outcome(RunFolder(self.folder / "run").outcome(),
+                                 RunFolder(self.folder / "unbroken").outcome())
+
+    def test_a_run_that_did_not_diverge_says_that_too(self):
+        self.succeed(*settings(TINY), "output=run")
+        self.assertIsNone(RunFolder(self.folder / "run").summary()["diverged_at"])
 
 
 class DisplayTest(InputTest):

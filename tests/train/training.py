@@ -92,11 +92,12 @@ class RunFolder:
         return json.loads(lines[-1])["step"] if lines else 0
 
     def metrics(self):
-        """The records, without what a clock says."""
+        """The records, without what a clock says and the checksums of it."""
         records = []
         for line in (self.path / "metrics.jsonl").read_text().splitlines():
             record = json.loads(line)
-            records.append({k: v for k, v in record.items() if not k.startswith("seconds")})
+            records.append({k: v for k, v in record.items()
+                            if not k.startswith("seconds") and k != "crc32"})
         return records
 
     def column(self, name):

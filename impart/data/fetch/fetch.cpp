@@ -7,6 +7,7 @@
 
 #include <fmt/format.h>
 
+#include "impart/core/file.h"
 #include "impart/data/fetch/download.h"
 #include "impart/data/fetch/folder.h"
 #include "impart/data/fetch/part.h"
@@ -52,6 +53,7 @@ void rename_file(const fs::path& from, const fs::path& to) {
   std::error_code error;
   fs::rename(from, to, error);
   if (error) throw IoError(fmt::format("{}: cannot rename to: {}", to.string(), error.message()));
+  impart::sync_folder(to.parent_path().string());
 }
 
 /// One fetch_data(): first everything is staged in hidden places, then it is published.

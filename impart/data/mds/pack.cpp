@@ -9,6 +9,7 @@
 #include <fmt/format.h>
 
 #include "impart/core/error.h"
+#include "impart/core/known_files.h"
 #include "impart/data/mds/sidecars.h"
 #include "impart/data/mds/source.h"
 #include "impart/data/mds/writer.h"
@@ -146,15 +147,32 @@ class SetPacker {
   std::optional<MdsWriter> writer_;
 };
 
-/// Only what is a data set of shards, or empty, may be replaced: not someone's home.
+constexpr const char* kFilesOfSets[] = {
+    "train/index.json",  "train/*.mds",        "train/*.mds.zstd",    "train/labels.npy",
+    "train/truth.npy",   "train/classes.json", "train/channels.json", "test/index.json",
+    "test/*.mds",        "test/*.mds.zstd",    "test/labels.npy",     "test/truth.npy",
+    "test/classes.json", "test/channels.json", "val/index.json",      "val/*.mds",
+    "val/*.mds.zstd",    "val/labels.npy",     "val/truth.npy",       "val/classes.json",
+    "val/channels.json",
+};
+
+/// Only what is a data set of shards and nothing else, or empty, may be replaced: not someone's
+/// home.
 void check_replaceable(const std::string& destination) {
   std::error_code error;
   if (!fs::exists(destination, error) || fs::is_empty(destination, error)) return;
-  for (const char* name : {"train/index.json", "test/index.json", "val/index.json"}) {
-    if (fs::exists(fs::path(destination) / name, error)) return;
+  const auto has_index = [&](const char* set) {
+    return fs::exists(fs::path(destination) / set / "index.json", error);
+  };
+  if (!has_index("train") && !has_index("test") && !has_index("val")) {
+    throw ConfigError(
+        fmt::format("{}: is no data set of shards, so it is not overwritten", destination));
   }
-  throw ConfigError(
-      fmt::format("{}: is no data set of shards, so it is not overwritten", destination));
+  const KnownFiles files = sort_files(destination, kFilesOfSets);
+  if (files.foreign.empty()) return;
+  throw ConfigError(fmt::format(
+      "{}: holds what is not of a data set of shards, so it is not overwritten: {}; move that away",
+      destination, list_some(files.foreign)));
 }
 
 std::uint64_t payload_bytes_of(const ExampleSet& set) {

@@ -154,6 +154,16 @@ class PackTest(DataTest):
                     "--overwrite")
         self.assertEqual(sorted(os.listdir(self.folder)), ["cifar", "more", "packed"])
 
+    def test_foreign_files_in_a_destination_save_it(self):
+        self.write_cifar10()
+        self.succeed("pack", "cifar", "packed")
+        (self.folder / "packed/thesis").mkdir()
+        (self.folder / "packed/thesis/chapter-1.tex").write_text("precious")
+        self.refuse(2, "packed: holds what is not of a data set of shards, so it is not "
+                    "overwritten: thesis/chapter-1.tex; move that away", "pack", "cifar", "packed",
+                    "--overwrite")
+        self.assertEqual((self.folder / "packed/thesis/chapter-1.tex").read_text(), "precious")
+
     def test_wrong_usage(self):
         self.write_cifar10()
         pack = ["pack", "cifar", "packed"]
