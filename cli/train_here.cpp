@@ -1,8 +1,10 @@
 // For impart-engine: one run, in this process or in all processes of an MPI job.
 
+#include <chrono>
 #include <string>
 
 #include <fmt/format.h>
+#include <unistd.h>
 
 #include "cli/commands.h"
 #include "cli/engine.h"
@@ -34,6 +36,12 @@ void print_summary(const config::RunConfig& config, const train::RunOutcome& out
   fmt::print("run directory: {}\n", config.output);
 }
 
+/// Begins a line of its own: a progress line may stand there.
+void print_long_wait(const std::string& message) {
+  const bool on_terminal = ::isatty(STDERR_FILENO) != 0;
+  fmt::print(stderr, "{}impart: {}\n", on_terminal ? "\r\x1b[K" : "", message);
+}
+
 }  // namespace
 
 void hand_over_to_engine(int, char**) {}
@@ -42,7 +50,8 @@ void require_engine() {}
 void train_here(const TrainRequest& request) {
   const config::RunConfig& config = request.config;
   count_stop_signals();
-  const auto communicator = comm::make_communicator();
+  const auto communicator = comm::make_communicator(
+      {.timeout = std::chrono::seconds(config.comm.timeout), .on_long_wait = print_long_wait});
   const bool is_first = communicator->rank() == 0;
   const train::RunOutcome outcome = comm::run_job(*communicator, [&] {
     TrainDisplay display;

@@ -4,10 +4,13 @@
 #include <algorithm>
 #include <array>
 #include <chrono>
+#include <cstdlib>
 #include <exception>
 #include <functional>
 #include <limits>
 #include <memory>
+#include <mutex>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -18,6 +21,7 @@
 #include <mpi.h>
 
 #include "impart/comm/communicator.h"
+#include "impart/comm/heartbeat.h"
 #include "impart/comm/launcher.h"
 #include "impart/comm/peer_watch.h"
 #include "impart/core/error.h"
@@ -34,12 +38,44 @@ constexpr auto kLookEvery = std::chrono::milliseconds(20);
 constexpr auto kGrace = std::chrono::milliseconds(200);
 /// How long an exception waits for operations that use memory it is about to free.
 constexpr auto kAbandonLimit = std::chrono::seconds(1);
+/// Who has not looked for so long was not waiting.
+constexpr auto kBusy = std::chrono::seconds(1);
+/// How long a wait keeps its core before it begins to sleep, for 1/200 of what it has waited and at
+/// most a millisecond at a time: no wait becomes much longer.
+constexpr auto kAwake = std::chrono::milliseconds(10);
+constexpr auto kLongestSleep = std::chrono::milliseconds(1);
+constexpr int kSleepShare = 200;
 
 std::string describe(int code, const char* call) {
   char text[MPI_MAX_ERROR_STRING] = {};
   int length = 0;
   MPI_Error_string(code, text, &length);
   return fmt::format("{} failed: {}", call, text);
+}
+
+/// One wait, in pauses.
+class Patience {
+ public:
+  void pause() const {
+    const Clock::duration waited = Clock::now() - since_;
+    if (waited < kAwake) {
+      std::this_thread::yield();
+    } else {
+      std::this_thread::sleep_for(std::min<Clock::duration>(kLongestSleep, waited / kSleepShare));
+    }
+  }
+
+ private:
+  Clock::time_point since_ = Clock::now();
+};
+
+/// Processes of one machine meet in its memory. Open MPI would have each listen on all interfaces
+/// for others that there are none of; a choice of the user stands.
+void keep_off_the_network() {
+  constexpr int kKeepUsersChoice = 0;
+  if (is_on_one_machine([](const char* name) { return std::getenv(name); })) {
+    ::setenv("OMPI_MCA_btl", "^tcp,ofi", kKeepUsersChoice);
+  }
 }
 
 /// MPI from its start to its end; leaves alone what somebody else has started.
@@ -51,6 +87,7 @@ class MpiSession {
     MPI_Finalized(&finalized);
     if (finalized != 0) throw ConfigError("MPI has ended already; a process joins one job only");
     if (initialized != 0) return;
+    keep_off_the_network();
     int provided = 0;
     const int code = MPI_Init_thread(nullptr, nullptr, MPI_THREAD_SERIALIZED, &provided);
     if (code != MPI_SUCCESS) throw PeerError(describe(code, "MPI_Init_thread"));
@@ -73,11 +110,13 @@ class MpiCommunicator final : public Communicator {
         session_(session),
         spec_(spec),
         exceptions_(std::uncaught_exceptions()),
-        watch_(MPI_COMM_WORLD) {
+        watch_(MPI_COMM_WORLD),
+        heartbeat_(MPI_COMM_WORLD, spec.timeout, mpi_) {
     for (MPI_Comm* communicator : {&communicator_, &messages_}) {
       MPI_Comm_dup(MPI_COMM_WORLD, communicator);
       MPI_Comm_set_errhandler(*communicator, MPI_ERRORS_RETURN);
     }
+    heartbeat_.start();
   }
 
   ~MpiCommunicator() override {
@@ -88,12 +127,20 @@ class MpiCommunicator final : public Communicator {
     } catch (const PeerError&) {
       return;
     }
+    heartbeat_.stop();
     session_.end();
+  }
+
+  void set_activity(const Activity& activity) override {
+    const std::lock_guard lock(mpi_);
+    heartbeat_.mine().set(activity);
   }
 
   void announce_failure(std::string_view reason) noexcept override {
     if (!usable_) return;
+    const std::lock_guard lock(mpi_);
     usable_ = false;
+    heartbeat_.fall_silent();
     try {
       watch_.announce(reason);
     } catch (const std::exception&) {
@@ -102,35 +149,41 @@ class MpiCommunicator final : public Communicator {
   }
 
   void wait_until(const std::function<bool()>& done) override {
-    require_usable();
-    while (!done()) {
-      look_after_peers();
-      std::this_thread::yield();
-    }
+    begin_collective();
+    for (const Patience patience; !done(); patience.pause()) look_after_peers({});
+    waiting_since_.reset();
   }
 
   /// Whether all requests are done. PeerError if they never will be.
-  bool test(std::span<MPI_Request> requests) {
+  bool test(std::span<MPI_Request> requests, std::optional<std::uint32_t> awaited = {}) {
     require_usable();
     int done = 0;
-    check(
-        MPI_Testall(static_cast<int>(requests.size()), requests.data(), &done, MPI_STATUSES_IGNORE),
-        "MPI_Testall");
-    if (done == 0) look_after_peers();
+    {
+      const std::lock_guard lock(mpi_);
+      check(MPI_Testall(static_cast<int>(requests.size()), requests.data(), &done,
+                        MPI_STATUSES_IGNORE),
+            "MPI_Testall");
+    }
+    if (done == 0) {
+      look_after_peers(awaited);
+    } else {
+      waiting_since_.reset();
+    }
     return done != 0;
   }
 
-  void wait(std::span<MPI_Request> requests) {
-    while (!test(requests)) std::this_thread::yield();
+  void wait(std::span<MPI_Request> requests, std::optional<std::uint32_t> awaited = {}) {
+    for (const Patience patience; !test(requests, awaited); patience.pause()) continue;
   }
 
   /// Waits, but during an exception not for ever.
   void abandon(std::span<MPI_Request> requests) noexcept {
     const auto limit = Clock::now() + kAbandonLimit;
     try {
-      while (!test(requests)) {
-        if (unwinding() && Clock::now() > limit) give_up("an operation was abandoned");
-        std::this_thread::yield();
+      for (const Patience patience; !test(requests); patience.pause()) {
+        if (!unwinding() || Clock::now() < limit) continue;
+        const std::lock_guard lock(mpi_);
+        give_up("an operation was abandoned");
       }
     } catch (const PeerError&) {
       return;  // the next collective says it again
@@ -146,8 +199,10 @@ class MpiCommunicator final : public Communicator {
   bool unwinding() const { return std::uncaught_exceptions() > exceptions_; }
 
   /// Requests may stay under way whose memory is freed soon: from here on MPI must not be called.
+  /// The caller holds mpi_.
   [[noreturn]] void give_up(const std::string& reason) {
     usable_ = false;
+    heartbeat_.fall_silent();
     reason_ = reason;
     throw PeerError(reason_);
   }
@@ -160,10 +215,37 @@ class MpiCommunicator final : public Communicator {
     if (code != MPI_SUCCESS) give_up(describe(code, call));
   }
 
-  void look_after_peers() {
+  void begin_collective() {
+    require_usable();
+    const std::lock_guard lock(mpi_);
+    ++heartbeat_.mine().collectives;
+  }
+
+  /// For one who waits: for this process, or for those who have not begun the collective.
+  void look_after_peers(std::optional<std::uint32_t> awaited) {
     const auto now = Clock::now();
+    if (!waiting_since_ || now - looked_at_ > kBusy) {
+      waiting_since_ = now;
+      told_ = false;
+    }
     if (now - looked_at_ < kLookEvery) return;
     looked_at_ = now;
+    std::string message;
+    {
+      const std::lock_guard lock(mpi_);
+      look_for_failure(now);
+      message = describe_long_wait(awaited, now);
+    }
+    if (!message.empty()) spec_.on_long_wait(message);
+  }
+
+  void look_for_failure(Clock::time_point now) {
+    heartbeat_.beat(now);
+    const auto lost = heartbeat_.board().lost(now);
+    if (!lost.empty()) {
+      watch_.note_loss(lost.front(), heartbeat_.board().describe_loss(lost, heartbeat_.mine(),
+                                                                      now - *waiting_since_, now));
+    }
     const bool known = failed_at_ != Clock::time_point();
     if (!known && watch_.look()) failed_at_ = now;
     if (!known || now - failed_at_ < kGrace) return;
@@ -171,11 +253,30 @@ class MpiCommunicator final : public Communicator {
     give_up(*watch_.look());
   }
 
-  /// Starts one call of MPI, which takes the place for its request, and waits for it.
+  /// Empty if it is not long, or was told before, or another process tells it.
+  std::string describe_long_wait(std::optional<std::uint32_t> awaited, Clock::time_point now) {
+    const auto waited = now - *waiting_since_;
+    if (told_ || !spec_.on_long_wait || waited < spec_.long_wait) return "";
+    told_ = true;
+    const PulseBoard& board = heartbeat_.board();
+    const auto ranks = awaited ? std::vector{*awaited} : board.behind(heartbeat_.mine());
+    std::uint32_t speaker = 0;
+    while (std::find(ranks.begin(), ranks.end(), speaker) != ranks.end()) ++speaker;
+    if (!awaited && speaker != rank()) return "";
+    return board.describe_wait(ranks, heartbeat_.mine(), waited, now);
+  }
+
+  /// Starts one call of MPI, which takes the place for its request.
+  template <class Start>
+  void start_call(const char* call, MPI_Request& request, Start&& start) {
+    const std::lock_guard lock(mpi_);
+    check(start(&request), call);
+  }
+
   template <class Start>
   void run(const char* call, Start&& start) {
     std::array<MPI_Request, 1> request = {MPI_REQUEST_NULL};
-    check(start(request.data()), call);
+    start_call(call, request[0], start);
     wait(request);
   }
 
@@ -201,12 +302,12 @@ class MpiCommunicator final : public Communicator {
   }
 
   void do_barrier() override {
-    require_usable();
+    begin_collective();
     run("MPI_Ibarrier", [&](MPI_Request* r) { return MPI_Ibarrier(communicator_, r); });
   }
 
   void do_broadcast(std::span<std::byte> bytes, std::uint32_t root) override {
-    require_usable();
+    begin_collective();
     while (!bytes.empty()) {
       const auto chunk = bytes.first(std::min(bytes.size(), spec_.chunk_bytes));
       run("MPI_Ibcast", [&](MPI_Request* r) {
@@ -218,7 +319,7 @@ class MpiCommunicator final : public Communicator {
   }
 
   void do_all_reduce(const Values& values, Reduction reduction) override {
-    require_usable();
+    begin_collective();
     for_each_chunk(values, [&](const Values& chunk) {
       run("MPI_Iallreduce", [&](MPI_Request* r) { return start(chunk, reduction, r); });
     });
@@ -233,7 +334,7 @@ class MpiCommunicator final : public Communicator {
 
   void do_all_gather(std::span<const std::byte> mine, std::span<const std::size_t> ends,
                      std::span<std::byte> all) override {
-    require_usable();
+    begin_collective();
     if (all.size() > spec_.gather_bytes) return gather_by_broadcasts(mine, ends, all);
     std::vector<int> starts(ends.size()), counts(ends.size());
     for (std::size_t p = 0; p < ends.size(); ++p) {
@@ -259,41 +360,47 @@ class MpiCommunicator final : public Communicator {
   MpiSession session_;
   CommunicatorSpec spec_;
   int exceptions_;
+  std::mutex mpi_;  ///< held around every call of MPI, which the heartbeat's thread makes too
   PeerWatch watch_;
+  Heartbeat heartbeat_;
   MPI_Comm communicator_ = MPI_COMM_NULL;  ///< of the collectives
   MPI_Comm messages_ = MPI_COMM_NULL;      ///< of sends and receives
   bool usable_ = true;
   std::string reason_ = "this process has announced its failure";  ///< why it is not usable
   Clock::time_point looked_at_{};
   Clock::time_point failed_at_{};
+  std::optional<Clock::time_point> waiting_since_;
+  bool told_ = false;  ///< that this wait is long
 };
 
 /// Requests under way, and what becomes of them at the end.
 class MpiCommunicator::Operation : public PendingOperation {
  public:
-  explicit Operation(MpiCommunicator& communicator) : communicator_(communicator) {}
+  /// `awaited` is who it is with; nobody: all.
+  explicit Operation(MpiCommunicator& communicator, std::optional<std::uint32_t> awaited = {})
+      : communicator_(communicator), awaited_(awaited) {}
   ~Operation() override {
     if (!done_) communicator_.abandon(requests_);
   }
 
   bool test() override {
-    done_ = done_ || communicator_.test(requests_);
+    done_ = done_ || communicator_.test(requests_, awaited_);
     return done_;
   }
   void wait() override {
-    if (!done_) communicator_.wait(requests_);
+    if (!done_) communicator_.wait(requests_, awaited_);
     done_ = true;
   }
 
  protected:
-  /// Starts one call of MPI, which takes the place for its request.
   template <class Start>
   void add(const char* call, Start&& start) {
     requests_.push_back(MPI_REQUEST_NULL);
-    communicator_.check(start(&requests_.back()), call);
+    communicator_.start_call(call, requests_.back(), start);
   }
   void call_off() {
     if (done_ || !communicator_.usable_) return;
+    const std::lock_guard lock(communicator_.mpi_);
     for (MPI_Request& request : requests_) {
       if (request != MPI_REQUEST_NULL) MPI_Cancel(&request);
     }
@@ -302,6 +409,7 @@ class MpiCommunicator::Operation : public PendingOperation {
   MpiCommunicator& communicator_;
 
  private:
+  std::optional<std::uint32_t> awaited_;
   std::vector<MPI_Request> requests_;
   bool done_ = false;
 };
@@ -323,7 +431,7 @@ class MpiCommunicator::Send final : public Operation {
  public:
   Send(MpiCommunicator& communicator, std::span<const std::byte> bytes, std::uint32_t to,
        std::uint32_t tag)
-      : Operation(communicator) {
+      : Operation(communicator, to) {
     add("MPI_Isend", [&](MPI_Request* r) {
       return MPI_Isend(bytes.data(), static_cast<int>(bytes.size()), MPI_BYTE, static_cast<int>(to),
                        static_cast<int>(tag), communicator_.messages_, r);
@@ -335,7 +443,7 @@ class MpiCommunicator::Receive final : public Operation {
  public:
   Receive(MpiCommunicator& communicator, std::span<std::byte> bytes, std::uint32_t from,
           std::uint32_t tag)
-      : Operation(communicator) {
+      : Operation(communicator, from) {
     add("MPI_Irecv", [&](MPI_Request* r) {
       return MPI_Irecv(bytes.data(), static_cast<int>(bytes.size()), MPI_BYTE,
                        static_cast<int>(from), static_cast<int>(tag), communicator_.messages_, r);
@@ -346,7 +454,7 @@ class MpiCommunicator::Receive final : public Operation {
 
 std::unique_ptr<PendingOperation> MpiCommunicator::do_start_all_reduce(const Values& values,
                                                                        Reduction reduction) {
-  require_usable();
+  begin_collective();
   return std::make_unique<Reduce>(*this, values, reduction);
 }
 

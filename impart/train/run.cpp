@@ -140,6 +140,7 @@ RunOutcome run_training(const RunSpec& spec, comm::Communicator& communicator,
   config::check_rules(spec.config, facts);
   set_threads(spec.config, communicator);
   set_precision(spec.config);
+  communicator.set_activity({.phase = "load"});
   feed::LoadedData data = spec.own_data
                               ? feed::take_own_data(spec.own_data(), spec.config.data.name)
                               : load_run_data(spec.config);

@@ -138,6 +138,7 @@ bool Trainer::train_epoch() {
                                                 config_.workers.batch, config_.workers.uneven);
   visits_.begin(*plan_, position_.step);
   engine_.begin_epoch(*plan_, position_.epoch, position_.step);
+  report("train");
   while (position_.step < plan_->steps()) {
     last_rate_ = learning_rate_now();
     engine_.run_step(position_.step, last_rate_);
@@ -239,6 +240,7 @@ void Trainer::record_epoch(const std::optional<data::TestOutcome>& outcome, doub
 }
 
 void Trainer::report(std::string_view phase) const {
+  communicator_.set_activity({.phase = phase, .epoch = position_.epoch, .step = position_.step});
   if (is_writer()) progress_.report(phase, position_, plan_ ? plan_->steps() : 0);
 }
 
