@@ -254,7 +254,8 @@ void Trainer::write_checkpoint() {
                  .config_hash = spec_.config_hash,
                  .summary = summary_,
                  .change = change_,
-                 .seconds_total = summary_.seconds_total + progress_.seconds()};
+                 .seconds_total = summary_.seconds_total + progress_.seconds(),
+                 .threads = torch::get_num_threads()};
   if (position_.step > 0) {
     run::Visits visits = visits_.gather(position_.step);
     state.visit_ids = std::move(visits.ids);
@@ -288,6 +289,18 @@ void Trainer::restore(const std::string& checkpoint) {
   summary_.processes = processes;
   summary_.seconds_total = state.seconds_total;
   change_ = std::move(state.change);
+  note_threads(state.threads);
+}
+
+/// With reduce: exact there is always one.
+void Trainer::note_threads(int before) const {
+  const int now = torch::get_num_threads();
+  const bool matters = before != 0 && before != now && data_.train->device().is_cpu();
+  if (!matters || !is_writer() || !observer_.note) return;
+  observer_.note(fmt::format(
+      "the run was computed with threads={} and goes on with {}: its last bits will not "
+      "be those of an unbroken run",
+      before, now));
 }
 
 RunOutcome Trainer::finish(bool preempted) {

@@ -48,6 +48,7 @@ class Trainer {
   void record_epoch(const std::optional<data::TestOutcome>& outcome, double seconds_train);
   void write_checkpoint();
   RunOutcome finish(bool preempted);
+  void note_threads(int before) const;
   void report(std::string_view phase) const;
   bool is_writer() const { return communicator_.rank() == 0; }
   double learning_rate_now() const;

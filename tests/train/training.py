@@ -4,6 +4,7 @@ import json
 import os
 import pathlib
 import shutil
+import signal
 import subprocess
 import sys
 import tempfile
@@ -37,6 +38,10 @@ SHORT = {
     "partition.save": "true",
     "checkpoint.every": 1,
 }
+
+# What asks a run to checkpoint and end with 85; batch systems send the last ones.
+STOP_SIGNALS = [signal.SIGTERM, signal.SIGINT, signal.SIGHUP, signal.SIGQUIT, signal.SIGUSR1,
+                signal.SIGUSR2, signal.SIGXCPU]
 
 
 def settings(base, **changes):
