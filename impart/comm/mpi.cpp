@@ -4,7 +4,6 @@
 #include <algorithm>
 #include <array>
 #include <chrono>
-#include <cstdlib>
 #include <exception>
 #include <functional>
 #include <limits>
@@ -21,9 +20,9 @@
 #include <mpi.h>
 
 #include "impart/comm/communicator.h"
-#include "impart/comm/heartbeat.h"
 #include "impart/comm/launcher.h"
-#include "impart/comm/peer_watch.h"
+#include "impart/comm/lookout.h"
+#include "impart/comm/mpi_session.h"
 #include "impart/core/error.h"
 
 namespace impart::comm {
@@ -31,27 +30,13 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-/// How often a process that waits looks after the others.
-constexpr auto kLookEvery = std::chrono::milliseconds(20);
-/// How long a collective may still complete after a failure: a process that failed later may have
-/// done its share of it.
-constexpr auto kGrace = std::chrono::milliseconds(200);
 /// How long an exception waits for operations that use memory it is about to free.
 constexpr auto kAbandonLimit = std::chrono::seconds(1);
-/// Who has not looked for so long was not waiting.
-constexpr auto kBusy = std::chrono::seconds(1);
 /// How long a wait keeps its core before it begins to sleep, for 1/200 of what it has waited and at
 /// most a millisecond at a time: no wait becomes much longer.
 constexpr auto kAwake = std::chrono::milliseconds(10);
 constexpr auto kLongestSleep = std::chrono::milliseconds(1);
 constexpr int kSleepShare = 200;
-
-std::string describe(int code, const char* call) {
-  char text[MPI_MAX_ERROR_STRING] = {};
-  int length = 0;
-  MPI_Error_string(code, text, &length);
-  return fmt::format("{} failed: {}", call, text);
-}
 
 /// One wait, in pauses.
 class Patience {
@@ -69,39 +54,6 @@ class Patience {
   Clock::time_point since_ = Clock::now();
 };
 
-/// Processes of one machine meet in its memory. Open MPI would have each listen on all interfaces
-/// for others that there are none of; a choice of the user stands.
-void keep_off_the_network() {
-  constexpr int kKeepUsersChoice = 0;
-  if (is_on_one_machine([](const char* name) { return std::getenv(name); })) {
-    ::setenv("OMPI_MCA_btl", "^tcp,ofi", kKeepUsersChoice);
-  }
-}
-
-/// MPI from its start to its end; leaves alone what somebody else has started.
-class MpiSession {
- public:
-  MpiSession() {
-    int initialized = 0, finalized = 0;
-    MPI_Initialized(&initialized);
-    MPI_Finalized(&finalized);
-    if (finalized != 0) throw ConfigError("MPI has ended already; a process joins one job only");
-    if (initialized != 0) return;
-    keep_off_the_network();
-    int provided = 0;
-    const int code = MPI_Init_thread(nullptr, nullptr, MPI_THREAD_SERIALIZED, &provided);
-    if (code != MPI_SUCCESS) throw PeerError(describe(code, "MPI_Init_thread"));
-    ours_ = true;
-  }
-
-  void end() {
-    if (ours_) MPI_Finalize();
-  }
-
- private:
-  bool ours_ = false;
-};
-
 class MpiCommunicator final : public Communicator {
  public:
   MpiCommunicator(MpiSession session, const CommunicatorSpec& spec, std::uint32_t rank,
@@ -110,13 +62,12 @@ class MpiCommunicator final : public Communicator {
         session_(session),
         spec_(spec),
         exceptions_(std::uncaught_exceptions()),
-        watch_(MPI_COMM_WORLD),
-        heartbeat_(MPI_COMM_WORLD, spec.timeout, mpi_) {
+        lookout_(MPI_COMM_WORLD, spec, mpi_) {
     for (MPI_Comm* communicator : {&communicator_, &messages_}) {
       MPI_Comm_dup(MPI_COMM_WORLD, communicator);
       MPI_Comm_set_errhandler(*communicator, MPI_ERRORS_RETURN);
     }
-    heartbeat_.start();
+    lookout_.start();
   }
 
   ~MpiCommunicator() override {
@@ -127,22 +78,17 @@ class MpiCommunicator final : public Communicator {
     } catch (const PeerError&) {
       return;
     }
-    heartbeat_.stop();
+    lookout_.stop();
     session_.end();
   }
 
-  void set_activity(const Activity& activity) override {
-    const std::lock_guard lock(mpi_);
-    heartbeat_.mine().set(activity);
-  }
+  void set_activity(const Activity& activity) override { lookout_.set_activity(activity); }
 
   void announce_failure(std::string_view reason) noexcept override {
     if (!usable_) return;
-    const std::lock_guard lock(mpi_);
     usable_ = false;
-    heartbeat_.fall_silent();
     try {
-      watch_.announce(reason);
+      lookout_.announce(reason);
     } catch (const std::exception&) {
       return;  // no memory for messages: the launcher ends the others
     }
@@ -151,23 +97,21 @@ class MpiCommunicator final : public Communicator {
   void wait_until(const std::function<bool()>& done) override {
     begin_collective();
     for (const Patience patience; !done(); patience.pause()) look_after_peers({});
-    waiting_since_.reset();
+    lookout_.end_wait();
   }
 
   /// Whether all requests are done. PeerError if they never will be.
   bool test(std::span<MPI_Request> requests, std::optional<std::uint32_t> awaited = {}) {
     require_usable();
     int done = 0;
-    {
-      const std::lock_guard lock(mpi_);
-      check(MPI_Testall(static_cast<int>(requests.size()), requests.data(), &done,
-                        MPI_STATUSES_IGNORE),
-            "MPI_Testall");
-    }
+    call("MPI_Testall", [&] {
+      return MPI_Testall(static_cast<int>(requests.size()), requests.data(), &done,
+                         MPI_STATUSES_IGNORE);
+    });
     if (done == 0) {
       look_after_peers(awaited);
     } else {
-      waiting_since_.reset();
+      lookout_.end_wait();
     }
     return done != 0;
   }
@@ -181,9 +125,7 @@ class MpiCommunicator final : public Communicator {
     const auto limit = Clock::now() + kAbandonLimit;
     try {
       for (const Patience patience; !test(requests); patience.pause()) {
-        if (!unwinding() || Clock::now() < limit) continue;
-        const std::lock_guard lock(mpi_);
-        give_up("an operation was abandoned");
+        if (unwinding() && Clock::now() > limit) give_up("an operation was abandoned");
       }
     } catch (const PeerError&) {
       return;  // the next collective says it again
@@ -199,11 +141,10 @@ class MpiCommunicator final : public Communicator {
   bool unwinding() const { return std::uncaught_exceptions() > exceptions_; }
 
   /// Requests may stay under way whose memory is freed soon: from here on MPI must not be called.
-  /// The caller holds mpi_.
   [[noreturn]] void give_up(const std::string& reason) {
     usable_ = false;
-    heartbeat_.fall_silent();
     reason_ = reason;
+    lookout_.fall_silent();
     throw PeerError(reason_);
   }
 
@@ -211,72 +152,33 @@ class MpiCommunicator final : public Communicator {
     if (!usable_) throw PeerError(reason_);
   }
 
-  void check(int code, const char* call) {
-    if (code != MPI_SUCCESS) give_up(describe(code, call));
+  /// Makes one call of MPI.
+  template <class Call>
+  void call(const char* name, Call&& make_call) {
+    std::string error;
+    {
+      const std::lock_guard lock(mpi_);
+      const int code = make_call();
+      if (code != MPI_SUCCESS) error = describe_mpi_error(code, name);
+    }
+    if (!error.empty()) give_up(error);
   }
 
   void begin_collective() {
     require_usable();
-    const std::lock_guard lock(mpi_);
-    ++heartbeat_.mine().collectives;
+    lookout_.count_collective();
   }
 
-  /// For one who waits: for this process, or for those who have not begun the collective.
   void look_after_peers(std::optional<std::uint32_t> awaited) {
-    const auto now = Clock::now();
-    if (!waiting_since_ || now - looked_at_ > kBusy) {
-      waiting_since_ = now;
-      told_ = false;
-    }
-    if (now - looked_at_ < kLookEvery) return;
-    looked_at_ = now;
-    std::string message;
-    {
-      const std::lock_guard lock(mpi_);
-      look_for_failure(now);
-      message = describe_long_wait(awaited, now);
-    }
-    if (!message.empty()) spec_.on_long_wait(message);
+    const auto failure = lookout_.look(awaited);
+    if (failure) give_up(*failure);
   }
 
-  void look_for_failure(Clock::time_point now) {
-    heartbeat_.beat(now);
-    const auto lost = heartbeat_.board().lost(now);
-    if (!lost.empty()) {
-      watch_.note_loss(lost.front(), heartbeat_.board().describe_loss(lost, heartbeat_.mine(),
-                                                                      now - *waiting_since_, now));
-    }
-    const bool known = failed_at_ != Clock::time_point();
-    if (!known && watch_.look()) failed_at_ = now;
-    if (!known || now - failed_at_ < kGrace) return;
-    watch_.acknowledge();
-    give_up(*watch_.look());
-  }
-
-  /// Empty if it is not long, or was told before, or another process tells it.
-  std::string describe_long_wait(std::optional<std::uint32_t> awaited, Clock::time_point now) {
-    const auto waited = now - *waiting_since_;
-    if (told_ || !spec_.on_long_wait || waited < spec_.long_wait) return "";
-    told_ = true;
-    const PulseBoard& board = heartbeat_.board();
-    const auto ranks = awaited ? std::vector{*awaited} : board.behind(heartbeat_.mine());
-    std::uint32_t speaker = 0;
-    while (std::find(ranks.begin(), ranks.end(), speaker) != ranks.end()) ++speaker;
-    if (!awaited && speaker != rank()) return "";
-    return board.describe_wait(ranks, heartbeat_.mine(), waited, now);
-  }
-
-  /// Starts one call of MPI, which takes the place for its request.
+  /// Starts one call of MPI, which takes the place for its request, and waits for it.
   template <class Start>
-  void start_call(const char* call, MPI_Request& request, Start&& start) {
-    const std::lock_guard lock(mpi_);
-    check(start(&request), call);
-  }
-
-  template <class Start>
-  void run(const char* call, Start&& start) {
+  void run(const char* name, Start&& start) {
     std::array<MPI_Request, 1> request = {MPI_REQUEST_NULL};
-    start_call(call, request[0], start);
+    call(name, [&] { return start(request.data()); });
     wait(request);
   }
 
@@ -360,17 +262,12 @@ class MpiCommunicator final : public Communicator {
   MpiSession session_;
   CommunicatorSpec spec_;
   int exceptions_;
-  std::mutex mpi_;  ///< held around every call of MPI, which the heartbeat's thread makes too
-  PeerWatch watch_;
-  Heartbeat heartbeat_;
+  std::mutex mpi_;  ///< held around every call of MPI: a thread of the lookout makes some, too
+  Lookout lookout_;
   MPI_Comm communicator_ = MPI_COMM_NULL;  ///< of the collectives
   MPI_Comm messages_ = MPI_COMM_NULL;      ///< of sends and receives
   bool usable_ = true;
   std::string reason_ = "this process has announced its failure";  ///< why it is not usable
-  Clock::time_point looked_at_{};
-  Clock::time_point failed_at_{};
-  std::optional<Clock::time_point> waiting_since_;
-  bool told_ = false;  ///< that this wait is long
 };
 
 /// Requests under way, and what becomes of them at the end.
@@ -393,10 +290,11 @@ class MpiCommunicator::Operation : public PendingOperation {
   }
 
  protected:
+  /// Starts one call of MPI, which takes the place for its request.
   template <class Start>
-  void add(const char* call, Start&& start) {
+  void add(const char* name, Start&& start) {
     requests_.push_back(MPI_REQUEST_NULL);
-    communicator_.start_call(call, requests_.back(), start);
+    communicator_.call(name, [&] { return start(&requests_.back()); });
   }
   void call_off() {
     if (done_ || !communicator_.usable_) return;
