@@ -90,7 +90,9 @@ class Job:
     def clean_up(self):
         for pid in self.orphans():
             os.kill(pid, signal.SIGKILL)
-        if self.mpirun.poll() is None:
+        try:
+            self.mpirun.wait(5)  # it removes what the job has in /dev/shm
+        except subprocess.TimeoutExpired:
             self.mpirun.kill()
             self.mpirun.wait()
         self.errors.close()

@@ -178,13 +178,19 @@ class Started:
         self.err.seek(0)
         return self.out.read(), self.err.read()
 
+    def end(self):
+        try:
+            self.process.wait(5 if self.processes else 0)  # mpirun cleans up behind its processes
+        except subprocess.TimeoutExpired:
+            self.process.kill()
+            self.process.wait()
+
     def clean_up(self):
         if not self.is_over():
             for pid in self.ranks().values() if self.processes else []:
                 if is_running(pid):
                     os.kill(pid, 9)
-            self.process.kill()
-            self.process.wait()
+            self.end()
         self.out.close()
         self.err.close()
 
