@@ -100,24 +100,44 @@ class MpiCommunicator final : public Communicator {
     lookout_.end_wait();
   }
 
-  /// Whether all requests are done. PeerError if they never will be.
-  bool test(std::span<MPI_Request> requests, std::optional<std::uint32_t> awaited = {}) {
+  enum class Progress { kNone, kSome, kAll };
+
+  /// How many of the requests are done that were not before. PeerError if some never will be.
+  Progress poll(std::span<MPI_Request> requests, std::optional<std::uint32_t> awaited = {}) {
     require_usable();
-    int done = 0;
-    call("MPI_Testall", [&] {
-      return MPI_Testall(static_cast<int>(requests.size()), requests.data(), &done,
-                         MPI_STATUSES_IGNORE);
-    });
-    if (done == 0) {
+    const auto test_some = [&] {
+      int done = 0;
+      finished_.resize(requests.size());
+      call("MPI_Testsome", [&] {
+        return MPI_Testsome(static_cast<int>(requests.size()), requests.data(), &done,
+                            finished_.data(), MPI_STATUSES_IGNORE);
+      });
+      return done;
+    };
+    const int first = test_some();
+    int last = first;
+    while (last > 0) last = test_some();
+    if (first == 0) {
       look_after_peers(awaited);
-    } else {
-      lookout_.end_wait();
+      return Progress::kNone;
     }
-    return done != 0;
+    lookout_.end_wait();
+    return last == MPI_UNDEFINED ? Progress::kAll : Progress::kSome;
   }
 
+  bool test(std::span<MPI_Request> requests, std::optional<std::uint32_t> awaited = {}) {
+    return poll(requests, awaited) == Progress::kAll;
+  }
+
+  /// Sleeps only where nothing moves.
   void wait(std::span<MPI_Request> requests, std::optional<std::uint32_t> awaited = {}) {
-    for (const Patience patience; !test(requests, awaited); patience.pause()) continue;
+    Patience patience;
+    while (true) {
+      const Progress progress = poll(requests, awaited);
+      if (progress == Progress::kAll) return;
+      if (progress == Progress::kSome) patience = {};
+      patience.pause();
+    }
   }
 
   /// Waits, but during an exception not for ever.
@@ -266,6 +286,7 @@ class MpiCommunicator final : public Communicator {
   Lookout lookout_;
   MPI_Comm communicator_ = MPI_COMM_NULL;  ///< of the collectives
   MPI_Comm messages_ = MPI_COMM_NULL;      ///< of sends and receives
+  std::vector<int> finished_;              ///< what MPI_Testsome has found, for the next time
   bool usable_ = true;
   std::string reason_ = "this process has announced its failure";  ///< why it is not usable
 };
