@@ -22,7 +22,8 @@ namespace impart::comm {
 ///     send         b                                1
 ///     receive      0                                0
 ///
-/// Summed over the processes it is the traffic of the job. One process alone sends nothing.
+/// Summed over the processes it is the traffic of the job, without the processes' signs of life, of
+/// 40 bytes each. One process alone sends nothing.
 struct Traffic {
   std::uint64_t bytes = 0;
   std::uint64_t messages = 0;

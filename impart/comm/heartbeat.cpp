@@ -33,6 +33,7 @@ Heartbeat::Heartbeat(MPI_Comm jobs_communicator, Clock::duration timeout, std::m
       board_(board_spec(jobs_communicator, timeout), Clock::now()) {
   MPI_Comm_dup(jobs_communicator, &communicator_);
   MPI_Comm_set_errhandler(communicator_, MPI_ERRORS_RETURN);
+  MPI_Comm_set_name(communicator_, "impart pulses");
   int size = 1;
   MPI_Comm_size(communicator_, &size);
   outgoing_.resize(static_cast<std::size_t>(size));
