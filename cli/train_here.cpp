@@ -1,6 +1,9 @@
 // For impart-engine: one run, in this process or in all processes of an MPI job.
 
+#include <chrono>
 #include <string>
+
+#include <unistd.h>
 
 #include "cli/commands.h"
 #include "cli/engine.h"
@@ -36,6 +39,12 @@ void print_summary(const config::RunConfig& config, const train::RunOutcome& out
   answer("run directory: {}\n", config.output);
 }
 
+/// Begins a line of its own: a progress line may stand there.
+void print_long_wait(const std::string& message) {
+  const bool on_terminal = ::isatty(STDERR_FILENO) != 0;
+  say("{}impart: {}\n", on_terminal ? "\r\x1b[K" : "", message);
+}
+
 }  // namespace
 
 void hand_over_to_engine(int, char**) {}
@@ -44,7 +53,8 @@ void require_engine() {}
 void train_here(const TrainRequest& request) {
   const config::RunConfig& config = request.config;
   count_stop_signals();
-  const auto communicator = comm::make_communicator();
+  const auto communicator = comm::make_communicator(
+      {.timeout = std::chrono::seconds(config.comm.timeout), .on_long_wait = print_long_wait});
   const bool is_first = communicator->rank() == 0;
   const train::RunOutcome outcome = comm::run_job(*communicator, [&] {
     TrainDisplay display;

@@ -59,7 +59,9 @@ class Training:
             epochs=args.epochs, seed=args.seed)
         self.loader = DataLoader(impart.IndexedDataset(data), args.batch, sampler=self.sampler,
                                  num_workers=args.loader_workers,
-                                 persistent_workers=args.loader_workers > 0)
+                                 persistent_workers=args.loader_workers > 0,
+                                 multiprocessing_context="forkserver" if args.loader_workers
+                                 else None)
         self.counts = torch.zeros(2, dtype=torch.int64)  # right guesses, and all, of the test
         self.epoch = self.step = 0
 

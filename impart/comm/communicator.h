@@ -1,10 +1,12 @@
 #pragma once
 
+#include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <functional>
 #include <memory>
 #include <span>
+#include <string>
 #include <string_view>
 
 namespace impart::comm {
@@ -20,7 +22,8 @@ namespace impart::comm {
 ///     send         b                                1
 ///     receive      0                                0
 ///
-/// Summed over the processes it is the traffic of the job. One process alone sends nothing.
+/// Summed over the processes it is the traffic of the job, without the processes' signs of life, of
+/// 40 bytes each. One process alone sends nothing.
 struct Traffic {
   std::uint64_t bytes = 0;
   std::uint64_t messages = 0;
@@ -42,13 +45,21 @@ class PendingOperation {
   virtual void wait() = 0;
 };
 
+/// What a process is at, for messages to people.
+struct Activity {
+  std::string_view phase;   ///< "train", "evaluate"; at most 23 letters are shown
+  std::uint32_t epoch = 0;  ///< from 0
+  std::uint32_t step = 0;   ///< steps done in it
+};
+
 /// The processes of a job and what they do together. A lone process is a job of one, so callers
 /// never ask whether they are distributed.
 ///
 /// Collectives work in place on the caller's memory, of any size, and return when the caller may
-/// use it again. All processes pass spans of equal length. When another process of the job fails or
-/// dies, a collective throws PeerError instead of waiting for ever (see impart/comm/job.h); after
-/// that every further one does so too. One thread at a time may use a communicator.
+/// use it again. All processes pass spans of equal length. When another process of the job fails,
+/// dies, or is not heard of for CommunicatorSpec::timeout, a collective throws PeerError instead of
+/// waiting for ever (see impart/comm/job.h); after that every further one does so too. A process
+/// that lives is waited for without end, however slow. One thread at a time may use a communicator.
 class Communicator {
  public:
   virtual ~Communicator() = default;
@@ -110,6 +121,9 @@ class Communicator {
   /// Counts an all-reduce of so many bytes that other means have carried out.
   void note_all_reduce(std::size_t bytes) { count_all_reduce(bytes); }
 
+  /// What this process is at, should others have to wait for it.
+  virtual void set_activity(const Activity&) {}
+
   /// What this process has sent since the communicator was made.
   const Traffic& traffic() const { return traffic_; }
 
@@ -157,8 +171,15 @@ class Communicator {
   Traffic traffic_;
 };
 
-/// How data is cut for MPI, whose counts are 32 bits wide.
+/// How processes wait for each other, and how data is cut for MPI, whose counts are 32 bits wide.
 struct CommunicatorSpec {
+  /// A process that nothing was heard of for so long is lost: it is stopped, or the way to it is
+  /// cut. Equal on all processes. 0: never.
+  std::chrono::milliseconds timeout = std::chrono::seconds(300);
+  /// A wait of this length is told: who is waited for, and what they are at. By one process for all
+  /// that wait, once per wait.
+  std::chrono::milliseconds long_wait = std::chrono::seconds(30);
+  std::function<void(const std::string&)> on_long_wait = {};
   /// Bytes of one MPI call, at least 8. Pieces that stay in the cache are faster than one big call.
   std::size_t chunk_bytes = std::size_t{1} << 20;
   /// An all-gather of more bytes goes as one broadcast per process. Below 2^31.

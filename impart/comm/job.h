@@ -17,6 +17,7 @@ namespace impart::comm {
 ///     throws what all throw         the same error               the code of that error
 ///     is killed (kill -9, OOM)      PeerError, rank              128 + signal: 137
 ///     calls exit(c), c != 0         PeerError, rank              c
+///     is stopped or cut off         PeerError, rank and place    75, after the timeout
 ///
 /// A process learns of it inside a collective and throws 0.2 s later. Whatever a process does,
 /// mpirun ends it: SIGTERM follows a second after the first process has died, SIGKILL another

@@ -4,6 +4,7 @@
 #include <cstdlib>
 #include <cstring>
 #include <initializer_list>
+#include <string_view>
 
 #include <fmt/format.h>
 
@@ -69,6 +70,12 @@ Neighbours find_neighbours(const Communicator& communicator, const Environment& 
       .number = first_number(environment,
                              {"OMPI_COMM_WORLD_LOCAL_RANK", "MPI_LOCALRANKID", "SLURM_LOCALID"}, 0,
                              communicator.rank())};
+}
+
+bool is_on_one_machine(const Environment& environment) {
+  const char* all = environment("OMPI_COMM_WORLD_SIZE");
+  const char* here = environment("OMPI_COMM_WORLD_LOCAL_SIZE");
+  return all != nullptr && here != nullptr && std::string_view(all) == here;
 }
 
 std::unique_ptr<Communicator> make_communicator(const CommunicatorSpec& spec) {

@@ -42,6 +42,9 @@ struct Neighbours {
 /// Where none does, all processes of the job are taken to be on this machine.
 Neighbours find_neighbours(const Communicator& communicator, const Environment& environment);
 
+/// Whether mpirun of Open MPI says that all processes of the job are on this machine.
+bool is_on_one_machine(const Environment& environment);
+
 /// Joins the launcher's job through MPI. ConfigError if the program was built without MPI, or if
 /// MPI does not find the processes that the launcher has started.
 std::unique_ptr<Communicator> make_mpi_communicator(const Launcher& launcher,

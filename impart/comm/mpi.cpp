@@ -8,6 +8,8 @@
 #include <functional>
 #include <limits>
 #include <memory>
+#include <mutex>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -19,7 +21,8 @@
 
 #include "impart/comm/communicator.h"
 #include "impart/comm/launcher.h"
-#include "impart/comm/peer_watch.h"
+#include "impart/comm/lookout.h"
+#include "impart/comm/mpi_session.h"
 #include "impart/core/error.h"
 
 namespace impart::comm {
@@ -27,42 +30,28 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-/// How often a process that waits looks after the others.
-constexpr auto kLookEvery = std::chrono::milliseconds(20);
-/// How long a collective may still complete after a failure: a process that failed later may have
-/// done its share of it.
-constexpr auto kGrace = std::chrono::milliseconds(200);
 /// How long an exception waits for operations that use memory it is about to free.
 constexpr auto kAbandonLimit = std::chrono::seconds(1);
+/// How long a wait keeps its core before it begins to sleep, for 1/200 of what it has waited and at
+/// most a millisecond at a time: no wait becomes much longer.
+constexpr auto kAwake = std::chrono::milliseconds(10);
+constexpr auto kLongestSleep = std::chrono::milliseconds(1);
+constexpr int kSleepShare = 200;
 
-std::string describe(int code, const char* call) {
-  char text[MPI_MAX_ERROR_STRING] = {};
-  int length = 0;
-  MPI_Error_string(code, text, &length);
-  return fmt::format("{} failed: {}", call, text);
-}
-
-/// MPI from its start to its end; leaves alone what somebody else has started.
-class MpiSession {
+/// One wait, in pauses.
+class Patience {
  public:
-  MpiSession() {
-    int initialized = 0, finalized = 0;
-    MPI_Initialized(&initialized);
-    MPI_Finalized(&finalized);
-    if (finalized != 0) throw ConfigError("MPI has ended already; a process joins one job only");
-    if (initialized != 0) return;
-    int provided = 0;
-    const int code = MPI_Init_thread(nullptr, nullptr, MPI_THREAD_SERIALIZED, &provided);
-    if (code != MPI_SUCCESS) throw PeerError(describe(code, "MPI_Init_thread"));
-    ours_ = true;
-  }
-
-  void end() {
-    if (ours_) MPI_Finalize();
+  void pause() const {
+    const Clock::duration waited = Clock::now() - since_;
+    if (waited < kAwake) {
+      std::this_thread::yield();
+    } else {
+      std::this_thread::sleep_for(std::min<Clock::duration>(kLongestSleep, waited / kSleepShare));
+    }
   }
 
  private:
-  bool ours_ = false;
+  Clock::time_point since_ = Clock::now();
 };
 
 class MpiCommunicator final : public Communicator {
@@ -73,11 +62,12 @@ class MpiCommunicator final : public Communicator {
         session_(session),
         spec_(spec),
         exceptions_(std::uncaught_exceptions()),
-        watch_(MPI_COMM_WORLD) {
+        lookout_(MPI_COMM_WORLD, spec, mpi_) {
     for (MPI_Comm* communicator : {&communicator_, &messages_}) {
       MPI_Comm_dup(MPI_COMM_WORLD, communicator);
       MPI_Comm_set_errhandler(*communicator, MPI_ERRORS_RETURN);
     }
+    lookout_.start();
   }
 
   ~MpiCommunicator() override {
@@ -88,49 +78,74 @@ class MpiCommunicator final : public Communicator {
     } catch (const PeerError&) {
       return;
     }
+    lookout_.stop();
     session_.end();
   }
+
+  void set_activity(const Activity& activity) override { lookout_.set_activity(activity); }
 
   void announce_failure(std::string_view reason) noexcept override {
     if (!usable_) return;
     usable_ = false;
     try {
-      watch_.announce(reason);
+      lookout_.announce(reason);
     } catch (const std::exception&) {
       return;  // no memory for messages: the launcher ends the others
     }
   }
 
   void wait_until(const std::function<bool()>& done) override {
+    begin_collective();
+    for (const Patience patience; !done(); patience.pause()) look_after_peers({});
+    lookout_.end_wait();
+  }
+
+  enum class Progress { kNone, kSome, kAll };
+
+  /// How many of the requests are done that were not before. PeerError if some never will be.
+  Progress poll(std::span<MPI_Request> requests, std::optional<std::uint32_t> awaited = {}) {
     require_usable();
-    while (!done()) {
-      look_after_peers();
-      std::this_thread::yield();
+    const auto test_some = [&] {
+      int done = 0;
+      finished_.resize(requests.size());
+      call("MPI_Testsome", [&] {
+        return MPI_Testsome(static_cast<int>(requests.size()), requests.data(), &done,
+                            finished_.data(), MPI_STATUSES_IGNORE);
+      });
+      return done;
+    };
+    const int first = test_some();
+    int last = first;
+    while (last > 0) last = test_some();
+    if (first == 0) {
+      look_after_peers(awaited);
+      return Progress::kNone;
     }
+    lookout_.end_wait();
+    return last == MPI_UNDEFINED ? Progress::kAll : Progress::kSome;
   }
 
-  /// Whether all requests are done. PeerError if they never will be.
-  bool test(std::span<MPI_Request> requests) {
-    require_usable();
-    int done = 0;
-    check(
-        MPI_Testall(static_cast<int>(requests.size()), requests.data(), &done, MPI_STATUSES_IGNORE),
-        "MPI_Testall");
-    if (done == 0) look_after_peers();
-    return done != 0;
+  bool test(std::span<MPI_Request> requests, std::optional<std::uint32_t> awaited = {}) {
+    return poll(requests, awaited) == Progress::kAll;
   }
 
-  void wait(std::span<MPI_Request> requests) {
-    while (!test(requests)) std::this_thread::yield();
+  /// Sleeps only where nothing moves.
+  void wait(std::span<MPI_Request> requests, std::optional<std::uint32_t> awaited = {}) {
+    Patience patience;
+    while (true) {
+      const Progress progress = poll(requests, awaited);
+      if (progress == Progress::kAll) return;
+      if (progress == Progress::kSome) patience = {};
+      patience.pause();
+    }
   }
 
   /// Waits, but during an exception not for ever.
   void abandon(std::span<MPI_Request> requests) noexcept {
     const auto limit = Clock::now() + kAbandonLimit;
     try {
-      while (!test(requests)) {
+      for (const Patience patience; !test(requests); patience.pause()) {
         if (unwinding() && Clock::now() > limit) give_up("an operation was abandoned");
-        std::this_thread::yield();
       }
     } catch (const PeerError&) {
       return;  // the next collective says it again
@@ -149,6 +164,7 @@ class MpiCommunicator final : public Communicator {
   [[noreturn]] void give_up(const std::string& reason) {
     usable_ = false;
     reason_ = reason;
+    lookout_.fall_silent();
     throw PeerError(reason_);
   }
 
@@ -156,26 +172,33 @@ class MpiCommunicator final : public Communicator {
     if (!usable_) throw PeerError(reason_);
   }
 
-  void check(int code, const char* call) {
-    if (code != MPI_SUCCESS) give_up(describe(code, call));
+  /// Makes one call of MPI.
+  template <class Call>
+  void call(const char* name, Call&& make_call) {
+    std::string error;
+    {
+      const std::lock_guard lock(mpi_);
+      const int code = make_call();
+      if (code != MPI_SUCCESS) error = describe_mpi_error(code, name);
+    }
+    if (!error.empty()) give_up(error);
   }
 
-  void look_after_peers() {
-    const auto now = Clock::now();
-    if (now - looked_at_ < kLookEvery) return;
-    looked_at_ = now;
-    const bool known = failed_at_ != Clock::time_point();
-    if (!known && watch_.look()) failed_at_ = now;
-    if (!known || now - failed_at_ < kGrace) return;
-    watch_.acknowledge();
-    give_up(*watch_.look());
+  void begin_collective() {
+    require_usable();
+    lookout_.count_collective();
+  }
+
+  void look_after_peers(std::optional<std::uint32_t> awaited) {
+    const auto failure = lookout_.look(awaited);
+    if (failure) give_up(*failure);
   }
 
   /// Starts one call of MPI, which takes the place for its request, and waits for it.
   template <class Start>
-  void run(const char* call, Start&& start) {
+  void run(const char* name, Start&& start) {
     std::array<MPI_Request, 1> request = {MPI_REQUEST_NULL};
-    check(start(request.data()), call);
+    call(name, [&] { return start(request.data()); });
     wait(request);
   }
 
@@ -201,12 +224,12 @@ class MpiCommunicator final : public Communicator {
   }
 
   void do_barrier() override {
-    require_usable();
+    begin_collective();
     run("MPI_Ibarrier", [&](MPI_Request* r) { return MPI_Ibarrier(communicator_, r); });
   }
 
   void do_broadcast(std::span<std::byte> bytes, std::uint32_t root) override {
-    require_usable();
+    begin_collective();
     while (!bytes.empty()) {
       const auto chunk = bytes.first(std::min(bytes.size(), spec_.chunk_bytes));
       run("MPI_Ibcast", [&](MPI_Request* r) {
@@ -218,7 +241,7 @@ class MpiCommunicator final : public Communicator {
   }
 
   void do_all_reduce(const Values& values, Reduction reduction) override {
-    require_usable();
+    begin_collective();
     for_each_chunk(values, [&](const Values& chunk) {
       run("MPI_Iallreduce", [&](MPI_Request* r) { return start(chunk, reduction, r); });
     });
@@ -233,7 +256,7 @@ class MpiCommunicator final : public Communicator {
 
   void do_all_gather(std::span<const std::byte> mine, std::span<const std::size_t> ends,
                      std::span<std::byte> all) override {
-    require_usable();
+    begin_collective();
     if (all.size() > spec_.gather_bytes) return gather_by_broadcasts(mine, ends, all);
     std::vector<int> starts(ends.size()), counts(ends.size());
     for (std::size_t p = 0; p < ends.size(); ++p) {
@@ -259,41 +282,44 @@ class MpiCommunicator final : public Communicator {
   MpiSession session_;
   CommunicatorSpec spec_;
   int exceptions_;
-  PeerWatch watch_;
+  std::mutex mpi_;  ///< held around every call of MPI: a thread of the lookout makes some, too
+  Lookout lookout_;
   MPI_Comm communicator_ = MPI_COMM_NULL;  ///< of the collectives
   MPI_Comm messages_ = MPI_COMM_NULL;      ///< of sends and receives
+  std::vector<int> finished_;              ///< what MPI_Testsome has found, for the next time
   bool usable_ = true;
   std::string reason_ = "this process has announced its failure";  ///< why it is not usable
-  Clock::time_point looked_at_{};
-  Clock::time_point failed_at_{};
 };
 
 /// Requests under way, and what becomes of them at the end.
 class MpiCommunicator::Operation : public PendingOperation {
  public:
-  explicit Operation(MpiCommunicator& communicator) : communicator_(communicator) {}
+  /// `awaited` is who it is with; nobody: all.
+  explicit Operation(MpiCommunicator& communicator, std::optional<std::uint32_t> awaited = {})
+      : communicator_(communicator), awaited_(awaited) {}
   ~Operation() override {
     if (!done_) communicator_.abandon(requests_);
   }
 
   bool test() override {
-    done_ = done_ || communicator_.test(requests_);
+    done_ = done_ || communicator_.test(requests_, awaited_);
     return done_;
   }
   void wait() override {
-    if (!done_) communicator_.wait(requests_);
+    if (!done_) communicator_.wait(requests_, awaited_);
     done_ = true;
   }
 
  protected:
   /// Starts one call of MPI, which takes the place for its request.
   template <class Start>
-  void add(const char* call, Start&& start) {
+  void add(const char* name, Start&& start) {
     requests_.push_back(MPI_REQUEST_NULL);
-    communicator_.check(start(&requests_.back()), call);
+    communicator_.call(name, [&] { return start(&requests_.back()); });
   }
   void call_off() {
     if (done_ || !communicator_.usable_) return;
+    const std::lock_guard lock(communicator_.mpi_);
     for (MPI_Request& request : requests_) {
       if (request != MPI_REQUEST_NULL) MPI_Cancel(&request);
     }
@@ -302,6 +328,7 @@ class MpiCommunicator::Operation : public PendingOperation {
   MpiCommunicator& communicator_;
 
  private:
+  std::optional<std::uint32_t> awaited_;
   std::vector<MPI_Request> requests_;
   bool done_ = false;
 };
@@ -323,7 +350,7 @@ class MpiCommunicator::Send final : public Operation {
  public:
   Send(MpiCommunicator& communicator, std::span<const std::byte> bytes, std::uint32_t to,
        std::uint32_t tag)
-      : Operation(communicator) {
+      : Operation(communicator, to) {
     add("MPI_Isend", [&](MPI_Request* r) {
       return MPI_Isend(bytes.data(), static_cast<int>(bytes.size()), MPI_BYTE, static_cast<int>(to),
                        static_cast<int>(tag), communicator_.messages_, r);
@@ -335,7 +362,7 @@ class MpiCommunicator::Receive final : public Operation {
  public:
   Receive(MpiCommunicator& communicator, std::span<std::byte> bytes, std::uint32_t from,
           std::uint32_t tag)
-      : Operation(communicator) {
+      : Operation(communicator, from) {
     add("MPI_Irecv", [&](MPI_Request* r) {
       return MPI_Irecv(bytes.data(), static_cast<int>(bytes.size()), MPI_BYTE,
                        static_cast<int>(from), static_cast<int>(tag), communicator_.messages_, r);
@@ -346,7 +373,7 @@ class MpiCommunicator::Receive final : public Operation {
 
 std::unique_ptr<PendingOperation> MpiCommunicator::do_start_all_reduce(const Values& values,
                                                                        Reduction reduction) {
-  require_usable();
+  begin_collective();
   return std::make_unique<Reduce>(*this, values, reduction);
 }
 

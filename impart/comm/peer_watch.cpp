@@ -114,11 +114,16 @@ void PeerWatch::look_for_ended() {
     pollfd ended{.fd = peer.pidfd, .events = POLLIN, .revents = 0};
     if (::poll(&ended, 1, 0) <= 0) continue;
     peer.ended = true;
-    Notice notice{.kind = Kind::kFailure, .rank = static_cast<std::uint32_t>(rank), .text = {}};
-    fmt::format_to_n(notice.text, std::size(notice.text) - 1,
-                     "process {} of {} was lost: it ended without giving a reason", rank, size_);
-    note_failure(notice, -1);
+    note_loss(
+        static_cast<std::uint32_t>(rank),
+        fmt::format("process {} of {} was lost: it ended without giving a reason", rank, size_));
   }
+}
+
+void PeerWatch::note_loss(std::uint32_t rank, std::string_view message) {
+  Notice notice{.kind = Kind::kFailure, .rank = rank, .text = {}};
+  message.copy(notice.text, std::size(notice.text) - 1);
+  note_failure(notice, -1);
 }
 
 void PeerWatch::note_failure(const Notice& notice, int announcer) {

@@ -14,7 +14,7 @@ namespace impart::comm {
 /// Knows whether the other processes of the job are still at work. It learns it in two ways:
 /// a process that fails says so, with its reason, in a small message beside the collectives; and
 /// one that dies without a word is seen through its pidfd by those of the same machine, who pass it
-/// on. Of a whole machine that vanishes only the launcher knows.
+/// on. Who falls silent otherwise is known by the Heartbeat.
 ///
 /// Uses MPI only inside its calls.
 class PeerWatch {
@@ -28,6 +28,9 @@ class PeerWatch {
   /// The first failure known of, as the message of a PeerError. One MPI_Iprobe and one poll(2):
   /// microseconds.
   const std::optional<std::string>& look();
+
+  /// Makes it the failure that look() finds that this process is lost.
+  void note_loss(std::uint32_t rank, std::string_view message);
 
   /// Tells all others of a failure of this process. Returns when they have ended, or have failed
   /// themselves, or after 1.5 s.

@@ -184,6 +184,12 @@ struct StoreConfig {
   bool operator==(const StoreConfig&) const = default;
 };
 
+/// How the processes of a job wait for each other.
+struct CommConfig {
+  std::uint32_t timeout = 300;  ///< seconds of silence after which a process is lost; 0: never
+  bool operator==(const CommConfig&) const = default;
+};
+
 /// How a model is tested.
 struct EvalConfig {
   enum class Protocol {
@@ -223,6 +229,7 @@ struct RunConfig {
   PartitionConfig partition = {};
   ExchangeConfig exchange = {};
   StoreConfig store = {};
+  CommConfig comm = {};
   EvalConfig eval = {};
   CheckpointConfig checkpoint = {};
   std::string output = "runs/{name}-{seed}";  ///< the run directory

@@ -304,6 +304,13 @@ void add_placement(Schema& schema, const placement::OwnRows& own) {
       kSameResult);
 }
 
+void add_comm(Schema& schema) {
+  SectionKeys comm(schema, "comm", &RunConfig::comm);
+  comm.key("timeout", &CommConfig::timeout, whole(0u, 1'000'000u),
+           "seconds without a sign of life after which a process is given up; 0: never",
+           kSameResult);
+}
+
 void add_outputs(Schema& schema) {
   SectionKeys eval(schema, "eval", &RunConfig::eval);
   using Protocol = EvalConfig::Protocol;
@@ -340,6 +347,7 @@ Schema make_schema(const OwnParts& own) {
   add_optimizer(schema);
   add_train(schema);
   add_placement(schema, own.rows);
+  add_comm(schema);
   add_outputs(schema);
   return schema;
 }

@@ -8,6 +8,7 @@
 #include "impart/core/error.h"
 #include "impart/placement/placement.h"
 #include "impart/tensors/device_memory.h"
+#include "impart/tensors/threads.h"
 #include "impart/tensors/torch_compat.h"
 #include "impart/train/fitting_rows.h"
 #include "impart/train/inference_losses.h"
@@ -34,7 +35,7 @@ Engine::Engine(EngineSpec spec, comm::Communicator& communicator)
       optimizer_(spec_.config.optimizer, parameters_.values()),
       passes_(passes_spec()),
       step_(choose_step(step_context())) {
-  if (is_exact(spec_.config.workers)) torch::set_num_threads(1);
+  if (is_exact(spec_.config.workers)) tensors::set_threads(1);
 }
 
 EpochPassesSpec Engine::passes_spec() {

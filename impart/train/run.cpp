@@ -17,6 +17,7 @@
 #include "impart/run/checkpoint.h"
 #include "impart/run/run_directory.h"
 #include "impart/run/run_files.h"
+#include "impart/tensors/threads.h"
 #include "impart/tensors/torch_stream.h"
 #include "impart/train/own_model.h"
 #include "impart/train/run_model.h"
@@ -32,7 +33,7 @@ comm::Neighbours neighbours_of(const comm::Communicator& communicator) {
 void set_threads(const config::RunConfig& config, const comm::Communicator& communicator) {
   const std::uint32_t cores = std::max(1u, std::thread::hardware_concurrency());
   const std::uint32_t share = std::max(1u, cores / neighbours_of(communicator).processes);
-  torch::set_num_threads(static_cast<int>(config.threads > 0 ? config.threads : share));
+  tensors::set_threads(static_cast<int>(config.threads > 0 ? config.threads : share));
 }
 
 /// All processes must take the same checkpoint, so process 0 chooses.
@@ -147,6 +148,7 @@ RunOutcome run_training(const RunSpec& spec, comm::Communicator& communicator,
   config::check_rules(spec.config, facts);
   set_threads(spec.config, communicator);
   set_precision(spec.config);
+  communicator.set_activity({.phase = "load"});
   feed::LoadedData data = spec.own_data
                               ? feed::take_own_data(spec.own_data(), spec.config.data.name)
                               : load_run_data(spec.config);

@@ -67,6 +67,7 @@ json describe(const RunState& state) {
                   {"total_steps", state.total_steps},
                   {"config_hash", state.config_hash},
                   {"seconds_total", state.seconds_total},
+                  {"threads", state.threads},
                   {"summary", summary}};
   if (state.change) {
     json change = {static_cast<int>(state.change->kind)};
@@ -98,7 +99,8 @@ RunState parse(const json& content) {
                  .step = content.at("step"),
                  .total_steps = content.at("total_steps"),
                  .config_hash = content.at("config_hash"),
-                 .seconds_total = content.at("seconds_total")};
+                 .seconds_total = content.at("seconds_total"),
+                 .threads = content.value("threads", 0)};
   const json& summary = content.at("summary");
   run::for_each_summary_member(state.summary,
                                [&](const char* name, auto& value, run::OnResume on_resume) {

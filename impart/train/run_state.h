@@ -25,6 +25,7 @@ struct RunState {
   std::optional<placement::PlacementChange> change =
       {};  ///< before the epoch under way; without its importance
   double seconds_total = 0;
+  int threads = 0;  ///< of process 0; 0 in checkpoints that do not say
   /// Visits of an epoch under way that the table has not seen yet: ids, and signals [S, ids].
   std::vector<ExampleId> visit_ids = {};
   std::vector<float> visit_values = {};

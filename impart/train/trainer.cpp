@@ -142,6 +142,7 @@ bool Trainer::train_epoch() {
                                                 config_.workers.batch, config_.workers.uneven);
   visits_.begin(*plan_, position_.step);
   engine_.begin_epoch(*plan_, position_.epoch, position_.step);
+  report("train");
   while (position_.step < plan_->steps()) {
     last_rate_ = learning_rate_now();
     engine_.run_step(position_.step, last_rate_);
@@ -262,6 +263,7 @@ void Trainer::note_divergence() {
 }
 
 void Trainer::report(std::string_view phase) const {
+  communicator_.set_activity({.phase = phase, .epoch = position_.epoch, .step = position_.step});
   if (is_writer()) progress_.report(phase, position_, plan_ ? plan_->steps() : 0);
 }
 
@@ -275,7 +277,8 @@ void Trainer::write_checkpoint() {
                  .config_hash = spec_.config_hash,
                  .summary = summary_,
                  .change = change_,
-                 .seconds_total = summary_.seconds_total + progress_.seconds()};
+                 .seconds_total = summary_.seconds_total + progress_.seconds(),
+                 .threads = torch::get_num_threads()};
   if (position_.step > 0) {
     run::Visits visits = visits_.gather(position_.step);
     state.visit_ids = std::move(visits.ids);
@@ -310,6 +313,18 @@ void Trainer::restore(const std::string& checkpoint) {
   summary_.processes = processes;
   summary_.seconds_total = state.seconds_total;
   change_ = std::move(state.change);
+  note_threads(state.threads);
+}
+
+/// With reduce: exact there is always one.
+void Trainer::note_threads(int before) const {
+  const int now = torch::get_num_threads();
+  const bool matters = before != 0 && before != now && data_.train->device().is_cpu();
+  if (!matters || !is_writer() || !observer_.note) return;
+  observer_.note(fmt::format(
+      "the run was computed with threads={} and goes on with {}: its last bits will not "
+      "be those of an unbroken run",
+      before, now));
 }
 
 RunOutcome Trainer::finish(bool preempted) {

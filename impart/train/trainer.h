@@ -52,6 +52,7 @@ class Trainer {
   void note_divergence();
   bool must_stop_diverged() const { return config_.train.stop_on_nan && summary_.diverged_at; }
   RunOutcome finish(bool preempted);
+  void note_threads(int before) const;
   void report(std::string_view phase) const;
   bool is_writer() const { return directory_ != nullptr; }
   void check_directory() const;

@@ -1,14 +1,15 @@
-// A job that goes wrong, for failure_test.py:
+// A job that goes wrong, for failure_test.py and liveness_test.py:
 //
-//   mpirun -n P failing_job FOLDER WHAT RANK MILLISECONDS
+//   mpirun -n P failing_job FOLDER WHAT RANK MILLISECONDS [TIMEOUT_MILLISECONDS]
 //
 // All processes sum gradients without end. After the given time process RANK does WHAT: throw,
 // throw-pending (while a sum and a receive
 // are under way) or exit; RANK "all" means every process, after the same
 // number of sums. With WHAT "throw-busy" it throws while the others are busy for a minute. With
-// WHAT "nothing" the test has to kill somebody. Process R writes FOLDER/pid.R when it starts,
-// FOLDER/failing.R when it goes wrong, and FOLDER/code.R, with its exit code, when it ends by
-// itself.
+// WHAT "nothing" the test has to kill somebody. With WHAT "busy" process RANK computes alone for
+// the given time after some sums; then all end. A wait of a second is told. Process R writes
+// FOLDER/pid.R when it starts, FOLDER/failing.R when it goes wrong, and FOLDER/code.R, with its
+// exit code, when it ends by itself.
 
 #include <chrono>
 #include <csignal>
@@ -34,6 +35,7 @@ using Clock = std::chrono::steady_clock;
 struct Plan {
   std::string folder, what, rank;
   std::chrono::milliseconds after;
+  std::chrono::milliseconds timeout;
 };
 
 void note(const Plan& plan, const char* name, std::uint32_t rank, int number) {
@@ -60,9 +62,14 @@ void work(const Plan& plan, Communicator& communicator) {
   const bool busy = plan.what == "throw-busy";
   std::vector<float> gradient(100'000, 1.0f);
   for (int step = 0;; ++step) {
+    communicator.set_activity({.phase = "sum", .step = static_cast<std::uint32_t>(step)});
+    if (plan.what == "busy" && step == 20) {
+      if (chosen) std::this_thread::sleep_for(plan.after);
+      return communicator.barrier();
+    }
     const bool in_step = step == 20 && (plan.rank == "all" || busy);
     if (in_step && busy && !chosen) std::this_thread::sleep_for(std::chrono::minutes(1));
-    if (in_step || (chosen && !busy && Clock::now() - start >= plan.after)) {
+    if (in_step || (chosen && !busy && plan.what != "busy" && Clock::now() - start >= plan.after)) {
       go_wrong(plan, communicator);
     }
     const auto pending = communicator.start_all_reduce_sum(gradient);
@@ -75,7 +82,10 @@ void work(const Plan& plan, Communicator& communicator) {
 /// As the command `impart` does it.
 int exit_code_of(const Plan& plan, std::uint32_t& rank) {
   try {
-    const auto communicator = make_communicator();
+    const auto communicator = make_communicator(
+        {.timeout = plan.timeout,
+         .long_wait = std::chrono::seconds(1),
+         .on_long_wait = [](const std::string& message) { fmt::print(stderr, "{}\n", message); }});
     rank = communicator->rank();
     note(plan, "pid", rank, ::getpid());
     run_job(*communicator, [&] { work(plan, *communicator); });
@@ -92,13 +102,15 @@ int exit_code_of(const Plan& plan, std::uint32_t& rank) {
 }  // namespace
 }  // namespace impart::comm
 
-int main(int, char** argv) {
+int main(int argc, char** argv) {
   // A training run takes SIGTERM as a request for a checkpoint, so it is not its end.
   std::signal(SIGTERM, [](int) {});
-  const impart::comm::Plan plan{.folder = argv[1],
-                                .what = argv[2],
-                                .rank = argv[3],
-                                .after = std::chrono::milliseconds(std::stoi(argv[4]))};
+  const impart::comm::Plan plan{
+      .folder = argv[1],
+      .what = argv[2],
+      .rank = argv[3],
+      .after = std::chrono::milliseconds(std::stoi(argv[4])),
+      .timeout = std::chrono::milliseconds(argc > 5 ? std::stoi(argv[5]) : 300'000)};
   std::uint32_t rank = 0;
   const int code = impart::comm::exit_code_of(plan, rank);
   impart::comm::note(plan, "code", rank, code);

@@ -50,11 +50,11 @@ def wait_until(holds, seconds):
 class Job:
     """One mpirun with its processes; `ended` is how long after the failure the last was gone."""
 
-    def __init__(self, what, rank, milliseconds=0):
+    def __init__(self, what, rank, milliseconds=0, timeout=300, mpirun=("mpirun",)):
         self.folder = pathlib.Path(tempfile.mkdtemp(prefix="impart-failure-"))
         self.errors = open(self.folder / "stderr", "w+")
-        command = ["mpirun", "-n", str(PROCESSES), PROGRAM]
-        command += [str(self.folder), what, str(rank), str(milliseconds)]
+        command = [*mpirun, "-n", str(PROCESSES), PROGRAM]
+        command += [str(self.folder), what, str(rank), str(milliseconds), str(int(1000 * timeout))]
         self.mpirun = subprocess.Popen(
             command, env=ENVIRONMENT, stdout=self.errors, stderr=self.errors, start_new_session=True
         )
@@ -90,11 +90,35 @@ class Job:
     def clean_up(self):
         for pid in self.orphans():
             os.kill(pid, signal.SIGKILL)
-        if self.mpirun.poll() is None:
+        try:
+            self.mpirun.wait(5)  # it removes what the job has in /dev/shm
+        except subprocess.TimeoutExpired:
             self.mpirun.kill()
             self.mpirun.wait()
         self.errors.close()
-        shutil.rmtree(self.folder)
+        shutil.rmtree(self.folder, ignore_errors=True)
+
+
+def listeners(pid):
+    """Addresses at which a process waits for connections, as /proc/net/tcp writes them."""
+    sockets = set()
+    for entry in pathlib.Path(f"/proc/{pid}/fd").iterdir():
+        found = re.fullmatch(r"socket:\[(\d+)\]", os.readlink(entry))
+        if found:
+            sockets.add(found[1])
+    rows = [row.split() for name in ["tcp", "tcp6"]
+            for row in pathlib.Path(f"/proc/{pid}/net/{name}").read_text().splitlines()[1:]]
+    return {row[1] for row in rows if row[3] == "0A" and row[9] in sockets}
+
+
+@unittest.skipUnless(shutil.which("mpirun"), "needs mpirun")
+class NetworkTest(unittest.TestCase):
+    def test_processes_of_one_machine_listen_to_nobody_else(self):
+        job = Job("nothing", 0)
+        self.addCleanup(job.clean_up)
+        self.assertEqual(len(job.pids), PROCESSES, "the job did not start")
+        for pid in job.pids.values():
+            self.assertEqual([at for at in listeners(pid) if not at.startswith("0100007F")], [])
 
 
 @unittest.skipUnless(shutil.which("mpirun"), "needs mpirun")

@@ -10,11 +10,26 @@
 namespace impart::comm {
 namespace {
 
-std::optional<Launcher> detect(const std::map<std::string, std::string>& variables) {
-  return detect_launcher([&](const char* name) {
+using Variables = std::map<std::string, std::string>;
+
+Environment environment_of(const Variables& variables) {
+  return [&](const char* name) {
     const auto found = variables.find(name);
     return found == variables.end() ? nullptr : found->second.c_str();
-  });
+  };
+}
+
+std::optional<Launcher> detect(const Variables& variables) {
+  return detect_launcher(environment_of(variables));
+}
+
+TEST(Launcher, TellsWhetherAJobIsOnOneMachine) {
+  const Variables one = {{"OMPI_COMM_WORLD_SIZE", "4"}, {"OMPI_COMM_WORLD_LOCAL_SIZE", "4"}};
+  const Variables two = {{"OMPI_COMM_WORLD_SIZE", "4"}, {"OMPI_COMM_WORLD_LOCAL_SIZE", "2"}};
+  const Variables unknown = {{"OMPI_COMM_WORLD_SIZE", "4"}};
+  EXPECT_TRUE(is_on_one_machine(environment_of(one)));
+  EXPECT_FALSE(is_on_one_machine(environment_of(two)));
+  EXPECT_FALSE(is_on_one_machine(environment_of(unknown)));
 }
 
 TEST(Launcher, IsNoneForThePlainCommand) {

@@ -108,6 +108,7 @@ TEST(ConfigText, LeavesOutOfTheHashWhatTheHeaderSays) {
                                                "importance.token_losses",
                                                "partition.save",
                                                "store.path",
+                                               "comm.timeout",
                                                "checkpoint.every",
                                                "checkpoint.keep",
                                                "output"};

@@ -6,6 +6,7 @@ leaves what it visited, learned and weighs in FOLDER/visits-RANK.json.
 
 import hashlib
 import json
+import multiprocessing
 import os
 import pathlib
 import sys
@@ -107,6 +108,7 @@ def train_with_lightning(folder, checkpoint, visits):
 def main():
     warnings.filterwarnings("ignore")
     torch.set_num_threads(1)
+    multiprocessing.set_start_method("forkserver")  # loaders' workers, beside gloo's threads
     library, folder = sys.argv[1], pathlib.Path(sys.argv[2])
     checkpoint = sys.argv[3] if len(sys.argv) > 3 else None
     visits = []

@@ -47,7 +47,7 @@ def train(rank, folder, loader_workers, stop=None, resume=False):
     tracker, sampler = make_sampler()
     loader = DataLoader(impart.IndexedDataset(make_data()), batch_size=BATCH, sampler=sampler,
                         num_workers=loader_workers,
-                        multiprocessing_context="fork" if loader_workers else None)
+                        multiprocessing_context="forkserver" if loader_workers else None)
     if resume:
         state = torch.load(folder / f"state-{rank}.pt")
         sampler.load_state_dict(state["sampler"])
@@ -134,6 +134,8 @@ JOBS = {
 def run_rank(rank, folder):
     """All jobs in one pair of processes: starting torch takes longer than they do."""
     torch.set_num_threads(1)
+    # Loaders' workers are forked from a process without gloo's threads, which has torch already.
+    multiprocessing.set_forkserver_preload(["impart", "torch.utils.data"])
     distributed.init_process_group("gloo", init_method=f"file://{folder}/meeting", rank=rank,
                                    world_size=RANKS)
     for name, job in JOBS.items():

@@ -6,6 +6,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <string>
+#include <string_view>
 
 #include <mpi.h>
 
@@ -25,6 +26,14 @@ struct Count {
 };
 
 Count sends{"isend"}, receives{"irecv"}, reduces{"iallreduce"}, barriers{"ibarrier"};
+
+/// Signs of life are no traffic of what is tested: how many there are depends on the clock.
+bool is_for_pulses(MPI_Comm comm) {
+  char name[MPI_MAX_OBJECT_NAME] = {};
+  int length = 0;
+  PMPI_Comm_get_name(comm, name, &length);
+  return std::string_view(name) == "impart pulses";
+}
 
 void write_counts() {
   const char* folder = std::getenv("IMPART_COUNT_MPI");
@@ -51,7 +60,7 @@ extern "C" {
 
 int MPI_Isend(const void* data, int count, MPI_Datatype type, int to, int tag, MPI_Comm comm,
               MPI_Request* request) {
-  sends.add(count, type);
+  if (!is_for_pulses(comm)) sends.add(count, type);
   return PMPI_Isend(data, count, type, to, tag, comm, request);
 }
 

@@ -2,17 +2,22 @@
 """The same experiment on any number of processes, and jobs whose processes fail.
 
     python3 processes_test.py path/to/impart
+
+IMPART_STOPS (2) says how often a process is stopped, IMPART_TEST_SEED (1) draws the moments.
 """
 
 import os
+import random
 import shutil
 import signal
 import time
 import unittest
 
 import training
-from training import SHORT, is_running, settings, wait_until
+from training import SHORT, STOP_SIGNALS, is_running, settings, wait_until
 
+STOPS = int(os.environ.get("IMPART_STOPS", "2"))
+DRAW = random.Random(int(os.environ.get("IMPART_TEST_SEED", "1")))
 LIMIT = 5.0  # seconds from a failure to the end of the job
 EXACT = {
     **SHORT,
@@ -143,6 +148,75 @@ class ResumeTest(ProcessesTest):
         self.assertEqual(self.run_folder("run").markers(), ["PREEMPTED"])
         self.assertGreater(self.run_folder("run").newest_state()["step"], 0)
         self.go_on()
+
+
+class SignalTest(ProcessesTest):
+    """A signal to one process stops all of them; mpirun hands some on to all."""
+
+    BASE = {**EXACT, "epochs": 6}
+
+    def setUp(self):
+        super().setUp()
+        self.succeed(*settings(self.BASE), "output=unbroken")
+
+    def stop(self, choose_target, number):
+        """Starts a job and sends the signal to one of its processes, or to mpirun."""
+        shutil.rmtree(self.folder / "run", ignore_errors=True)
+        job = self.start(*settings(self.BASE), "output=run", processes=2)
+        run = self.run_folder("run")
+        self.assertTrue(wait_until(lambda: run.lines() >= 1 and run.checkpoints(), 60))
+        os.kill(choose_target(job), number)
+        return job
+
+    def check_preempted(self, job):
+        self.assertEqual(job.wait(), 85, job.texts()[1])
+        self.assertEqual(self.run_folder("run").markers(), ["PREEMPTED"])
+        self.succeed("--resume", "run")
+        self.assert_same_experiment(self.run_folder("run"), self.run_folder("unbroken"))
+
+    def test_to_one_process(self):
+        for i, number in enumerate(STOP_SIGNALS):
+            with self.subTest(signal=number.name):
+                self.check_preempted(self.stop(lambda job: job.ranks()[i % 2], number))
+
+    def test_that_mpirun_hands_on(self):
+        for number in [signal.SIGUSR1, signal.SIGUSR2]:
+            with self.subTest(signal=number.name):
+                self.check_preempted(self.stop(lambda job: job.process.pid, number))
+
+    def test_that_ends_mpirun_leaves_a_file_to_tell_by(self):
+        job = self.stop(lambda job: job.process.pid, signal.SIGTERM)
+        self.assertNotIn(job.wait(), [0, 85], job.texts()[1])
+        run = self.run_folder("run")
+        self.assertTrue(wait_until(lambda: run.markers() == ["PREEMPTED"], 5), run.markers())
+        self.succeed("--resume", "run")
+        self.assert_same_experiment(run, self.run_folder("unbroken"))
+
+
+class LivenessTest(ProcessesTest):
+    TIMEOUT = 3
+
+    def test_a_stopped_process_is_named_with_its_phase_and_step(self):
+        for _ in range(STOPS):
+            shutil.rmtree(self.folder / "run", ignore_errors=True)
+            job = self.start(*settings(LONG, comm__timeout=self.TIMEOUT), "output=run", processes=3)
+            self.assertTrue(wait_until(self.run_folder("run").lines, 60), job.texts()[1])
+            time.sleep(DRAW.uniform(0, 2))
+            ranks = job.ranks()
+            rank = DRAW.randrange(3)
+            os.kill(ranks[rank], signal.SIGSTOP)
+            since = time.monotonic()
+            code = job.wait(60)
+            wait_until(lambda: not any(map(is_running, ranks.values())), LIMIT)
+            seconds = time.monotonic() - since
+            print(f"stopped {rank}: ended after {seconds:.2f} s with {code}", flush=True)
+            self.assertEqual([pid for pid in ranks.values() if is_running(pid)], [])
+            self.assertLess(seconds, self.TIMEOUT + LIMIT)
+            err = job.texts()[1]
+            self.assertEqual(code, 75, err)
+            self.assertRegex(err, rf"impart: process {rank} of 3 was lost: nothing was heard of it "
+                             r"for \d+ s \(comm.timeout\), last in \w+, epoch \d+, step \d+; process "
+                             r"\d waits in \w+, epoch \d+, step \d+, for \d+ s now")
 
 
 class FailureTest(ProcessesTest):

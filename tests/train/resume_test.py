@@ -16,7 +16,7 @@ import time
 import unittest
 
 import training
-from training import SHORT, RunFolder, settings, wait_until
+from training import SHORT, STOP_SIGNALS, RunFolder, settings, wait_until
 
 KILLS = int(os.environ.get("IMPART_KILLS", "8"))
 SEED = int(os.environ.get("IMPART_TEST_SEED", "1"))
@@ -169,11 +169,36 @@ class StoppedRunTest(ResumeTest):
         self.check_end(base, name)
 
 
-class SignalTest(StoppedRunTest):
-    def test_sigterm_and_sigint_inside_an_epoch(self):
-        for number, epochs in [(signal.SIGTERM, 1), (signal.SIGINT, 3)]:
-            self.check_signal(SHORT, number, epochs)
+class EverySignalTest(StoppedRunTest):
+    def test_each_signal_stops_inside_an_epoch(self):
+        for i, number in enumerate(STOP_SIGNALS):
+            with self.subTest(signal=number.name):
+                self.check_signal(SHORT, number, 1 + i % 3)
 
+    def test_a_second_interrupt_ends_at_once(self):
+        slow = {**SHORT, "data.train_examples": 20000, "workers.batch": 5000, "threads": 1,
+                "model.name": "small-cnn"}
+        run = self.run_folder("run")
+        started = self.start(*settings(slow), "output=run")
+        self.assertTrue(wait_until(lambda: (run.path / "config.yaml").exists(), 60))
+        time.sleep(0.5)
+        started.signal(signal.SIGINT)
+        time.sleep(0.2)
+        self.assertFalse(started.is_over(), "nothing was left to interrupt")
+        started.signal(signal.SIGINT)
+        self.assertEqual(started.wait(2), -signal.SIGINT)
+
+    def test_nohup_is_left_alone(self):
+        run = self.run_folder("run")
+        signal.signal(signal.SIGHUP, signal.SIG_IGN)
+        self.addCleanup(signal.signal, signal.SIGHUP, signal.SIG_DFL)
+        started = self.start(*settings(SHORT), "output=run")
+        self.assertTrue(wait_until(lambda: run.lines() >= 1, 60))
+        started.signal(signal.SIGHUP)
+        self.assertEqual(started.wait(), 0, started.texts()[1])
+
+
+class SignalTest(StoppedRunTest):
     def test_with_an_exchange_and_models_that_differ(self):
         self.check_signal(EXCHANGE, signal.SIGTERM, 2)
 
@@ -301,6 +326,23 @@ class UsageTest(ResumeTest):
         self.succeed("--resume", "run", "checkpoint.keep=1", "name=other")
         self.assertEqual(len(self.run_folder("run").checkpoints()), 1)
         self.check_end(SHORT, "run")
+
+    def test_another_number_of_threads_is_told(self):
+        self.copy_of_stopped("run")
+        _, err = self.succeed("--resume", "run", "threads=2")
+        self.assertIn("the run was computed with threads=1 and goes on with 2: its last bits", err)
+
+    def test_the_same_number_of_threads_is_not_told(self):
+        self.copy_of_stopped("run")
+        _, err = self.succeed("--resume", "run")
+        self.assertNotIn("threads", err)
+
+    def test_with_reduce_exact_the_number_of_threads_changes_nothing(self):
+        exact = {**SHORT, "workers.reduce": "exact", "data.train_examples": 320}
+        self.assertEqual(self.stop_in_epoch(exact, "run", 2).wait(), 85)
+        _, err = self.succeed("--resume", "run", "threads=2")
+        self.assertNotIn("threads", err)
+        self.check_end(exact, "run")
 
     def test_a_moved_run_goes_on_where_it_is(self):
         self.copy_of_stopped("run")

@@ -4,6 +4,7 @@ import json
 import os
 import pathlib
 import shutil
+import signal
 import subprocess
 import sys
 import tempfile
@@ -37,6 +38,10 @@ SHORT = {
     "partition.save": "true",
     "checkpoint.every": 1,
 }
+
+# What asks a run to checkpoint and end with 85; batch systems send the last ones.
+STOP_SIGNALS = [signal.SIGTERM, signal.SIGINT, signal.SIGHUP, signal.SIGQUIT, signal.SIGUSR1,
+                signal.SIGUSR2, signal.SIGXCPU]
 
 
 def settings(base, **changes):
@@ -174,13 +179,19 @@ class Started:
         self.err.seek(0)
         return self.out.read(), self.err.read()
 
+    def end(self):
+        try:
+            self.process.wait(5 if self.processes else 0)  # mpirun cleans up behind its processes
+        except subprocess.TimeoutExpired:
+            self.process.kill()
+            self.process.wait()
+
     def clean_up(self):
         if not self.is_over():
             for pid in self.ranks().values() if self.processes else []:
                 if is_running(pid):
                     os.kill(pid, 9)
-            self.process.kill()
-            self.process.wait()
+            self.end()
         self.out.close()
         self.err.close()
 

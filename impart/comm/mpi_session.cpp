@@ -1,0 +1,49 @@
+#include "impart/comm/mpi_session.h"
+
+#include <cstdlib>
+
+#include <fmt/format.h>
+#include <mpi.h>
+
+#include "impart/comm/launcher.h"
+#include "impart/core/error.h"
+
+namespace impart::comm {
+namespace {
+
+/// Processes of one machine meet in its memory. Open MPI would have each listen on all interfaces
+/// for others that there are none of; a choice of the user stands.
+void keep_off_the_network() {
+  constexpr int kKeepUsersChoice = 0;
+  if (is_on_one_machine([](const char* name) { return std::getenv(name); })) {
+    ::setenv("OMPI_MCA_btl", "^tcp,ofi", kKeepUsersChoice);
+  }
+}
+
+}  // namespace
+
+std::string describe_mpi_error(int code, const char* call) {
+  char text[MPI_MAX_ERROR_STRING] = {};
+  int length = 0;
+  MPI_Error_string(code, text, &length);
+  return fmt::format("{} failed: {}", call, text);
+}
+
+MpiSession::MpiSession() {
+  int initialized = 0, finalized = 0;
+  MPI_Initialized(&initialized);
+  MPI_Finalized(&finalized);
+  if (finalized != 0) throw ConfigError("MPI has ended already; a process joins one job only");
+  if (initialized != 0) return;
+  keep_off_the_network();
+  int provided = 0;
+  const int code = MPI_Init_thread(nullptr, nullptr, MPI_THREAD_SERIALIZED, &provided);
+  if (code != MPI_SUCCESS) throw PeerError(describe_mpi_error(code, "MPI_Init_thread"));
+  ours_ = true;
+}
+
+void MpiSession::end() {
+  if (ours_) MPI_Finalize();
+}
+
+}  // namespace impart::comm

@@ -1,0 +1,22 @@
+#pragma once
+
+#include <string>
+
+namespace impart::comm {
+
+/// "MPI_Ibarrier failed: …", for a code that MPI has returned.
+std::string describe_mpi_error(int code, const char* call);
+
+/// MPI from its start to its end; leaves alone what somebody else has started.
+class MpiSession {
+ public:
+  /// ConfigError if MPI has ended already, PeerError if it does not start.
+  MpiSession();
+  /// Collective: every process calls it, in the same order.
+  void end();
+
+ private:
+  bool ours_ = false;
+};
+
+}  // namespace impart::comm

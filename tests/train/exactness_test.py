@@ -1,0 +1,123 @@
+#!/usr/bin/env python3
+"""reduce: exact gives one hash of the weights however a run is started.
+
+    python3 exactness_test.py path/to/impart
+
+Every model on tiny data, alone and in two processes, with cores taken away, with processes bound
+and not, with one and two threads, and with what users may have in their environment. A few models, or with
+IMPART_MODELS=all every one.
+"""
+
+import os
+import random
+import re
+import shutil
+import struct
+import subprocess
+import unittest
+
+import training
+from training import ENVIRONMENT, IMPART, settings
+
+FEW_MODELS = ["small-cnn", "mlp", "gpt-tiny", "text-encoder"]
+BASE = {
+    "threads": 1,
+    "epochs": 1,
+    "workers.count": 3,
+    "workers.batch": 32,
+    "workers.reduce": "exact",
+    "importance.ignore": 0,
+    "partition.warmup": 1,
+    "optimizer.lr": 0.01,
+    "checkpoint.every": 0,
+}
+IMAGES = {"data.name": "idx", "data.root": "images", "data.augment": "none",
+          "model.stem": "cifar"}
+LANGUAGE = {"data.name": "generated", "data.block": 16, "data.train_examples": 150,
+            "data.test_examples": 10, "workers.batch": 16}
+CLASSES = {"data.name": "table", "data.root": "reviews", "data.label_column": "label",
+           "workers.batch": 16}
+# Deep ones see few examples.
+LARGE = {"data.limit": 9, "workers.batch": 2}
+LARGE_TEXT = {"data.block": 8, "data.train_examples": 6, "data.test_examples": 2,
+              "workers.batch": 1}
+MODELS = {
+    "resnet18": {**IMAGES, **LARGE},
+    "resnet34": {**IMAGES, **LARGE},
+    "resnet50": {**IMAGES, **LARGE},
+    "small-cnn": IMAGES,
+    "mlp": IMAGES,
+    "gpt-tiny": LANGUAGE,
+    "gpt-mini": LANGUAGE,
+    "gpt2-small": {**LANGUAGE, **LARGE_TEXT},
+    "lstm": LANGUAGE,
+    "text-encoder": CLASSES,
+    "bag-of-embeddings": CLASSES,
+}
+MPIRUN = ["mpirun", "-n", "2"]
+# What stands before the command, overrides, and the environment.
+WAYS = {
+    "alone": ([], {}, {}),
+    "two threads": ([], {"threads": 2}, {}),
+    "all cores": ([], {"threads": 0}, {}),
+    "one core": (["taskset", "-c", "0"], {}, {}),
+    "one core, two threads": (["taskset", "-c", "0"], {"threads": 2}, {}),
+    "OPENBLAS_NUM_THREADS": ([], {}, {"OPENBLAS_NUM_THREADS": "1"}),
+    "OMP_NUM_THREADS": ([], {}, {"OMP_NUM_THREADS": "3"}),
+    "two processes": (MPIRUN, {}, {}),
+    "two processes, two threads": (MPIRUN, {"threads": 2}, {}),
+    "two processes, not bound": ([*MPIRUN, "--bind-to", "none"], {}, {}),
+}
+
+
+class ExactnessTest(training.TrainingTest):
+    def setUp(self):
+        super().setUp()
+        self.write_images()
+        self.write_reviews()
+
+    def write_images(self, size=28):
+        draw = random.Random(1)
+        os.mkdir(self.folder / "images")
+        for name, count in [("train", 300), ("t10k", 40)]:
+            labels = bytes(i % 10 for i in range(count))
+            pixels = bytes(draw.choices(range(256), k=count * size * size))
+            for file, header, content in [
+                    ("images-idx3", struct.pack(">4I", 0x0803, count, size, size), pixels),
+                    ("labels-idx1", struct.pack(">2I", 0x0801, count), labels)]:
+                (self.folder / f"images/{name}-{file}-ubyte").write_bytes(header + content)
+
+    def write_reviews(self):
+        draw = random.Random(2)
+        os.mkdir(self.folder / "reviews")
+        for name, count in [("train.tsv", 150), ("dev.tsv", 20)]:
+            words = "the film was long plot actor music awful lovely".split()
+            lines = [f"{i % 2}\t{' '.join(draw.choices(words, k=12))}" for i in range(count)]
+            text = "\n".join(["label\tsentence", *lines])
+            (self.folder / "reviews" / name).write_text(text + "\n")
+
+    def hash_of(self, model, way):
+        before, changes, environment = WAYS[way]
+        base = {**BASE, **MODELS[model], "model.name": model, **changes}
+        done = subprocess.run(
+            [*before, IMPART, "train", *settings(base), "output=run", "--overwrite"],
+            cwd=self.folder, env={**ENVIRONMENT, **environment}, capture_output=True, text=True)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        return self.run_folder("run").sha()
+
+    def test_the_table_here_has_every_model(self):
+        listed = subprocess.run([IMPART, "list", "models"], capture_output=True, text=True).stdout
+        names = re.findall(r"^\s*([a-z][a-z0-9-]*)  ", listed, re.M)
+        self.assertEqual(names, list(MODELS), listed)
+
+    def test_one_hash_for_every_way_to_start_a_run(self):
+        ways = [way for way, (before, *_) in WAYS.items() if not before or shutil.which(before[0])]
+        for model in MODELS if os.environ.get("IMPART_MODELS") == "all" else FEW_MODELS:
+            with self.subTest(model=model):
+                hashes = {way: self.hash_of(model, way) for way in ways}
+                print(f"{model}: {len(ways)} ways, {len(set(hashes.values()))} hash", flush=True)
+                self.assertEqual(len(set(hashes.values())), 1, hashes)
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,105 @@
+#!/usr/bin/env python3
+"""Runs tests again and again on a busy machine, and lists which failed or hung.
+
+    tools/flakes.py N [-R REGEX] [--build FOLDER] [--hogs K]
+
+By default those with processes, threads or terminals (labels process and python); with -R those
+whose name matches, whatever their label. Beside them K programs (default: one per core) keep the
+cores busy. Outputs of each round are left in FOLDER/flakes/. Ends with 1 if anything failed.
+"""
+
+import argparse
+import collections
+import json
+import os
+import pathlib
+import re
+import statistics
+import subprocess
+import sys
+
+LABELS = {"process", "python"}
+RESULT = re.compile(r"Test +#\d+: (\S+) \.*(.*?) +([\d.]+) sec")
+KINDS = {"Passed": "passed", "***Timeout": "hung", "***Skipped": "skipped"}
+
+
+def parse_arguments():
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("rounds", type=int, metavar="N", help="how often each test is run")
+    parser.add_argument("-R", dest="regex", help="tests whose name matches")
+    parser.add_argument("--build", default="build/dev", help="build folder")
+    parser.add_argument("--hogs", type=int, default=os.cpu_count(), help="programs beside them")
+    return parser.parse_args()
+
+
+def labels_of(test):
+    values = [p["value"] for p in test["properties"] if p["name"] == "LABELS"]
+    return set(values[0]) if values else set()
+
+
+def choose_tests(build, regex):
+    shown = subprocess.run(["ctest", "--test-dir", build, "--show-only=json-v1"],
+                           capture_output=True, text=True, check=True).stdout
+    tests = json.loads(shown)["tests"]
+    if regex:
+        return [test["name"] for test in tests if re.search(regex, test["name"])]
+    return [test["name"] for test in tests if labels_of(test) & LABELS]
+
+
+def parse_results(output):
+    """(test, "passed", "failed", "hung" or "skipped", seconds) of what ctest printed."""
+    for name, verdict, seconds in RESULT.findall(output):
+        yield name, KINDS.get(verdict.strip(), "failed"), float(seconds)
+
+
+def run_round(build, names, log):
+    """All tests once."""
+    pattern = "^(" + "|".join(map(re.escape, names)) + ")$"
+    done = subprocess.run(["ctest", "--test-dir", build, "-R", pattern, "--output-on-failure",
+                           "-j", str(os.cpu_count())], capture_output=True, text=True)
+    log.write_text(done.stdout + done.stderr)
+    return list(parse_results(done.stdout))
+
+
+def print_table(results):
+    width = max(map(len, results), default=4)
+    print(f"{'test':<{width}}  runs  failed  hung  skipped  median s  longest s")
+    for name, runs in sorted(results.items()):
+        counts = collections.Counter(kind for kind, _ in runs)
+        seconds = [taken for _, taken in runs]
+        print(f"{name:<{width}}  {len(runs):4}  {counts['failed']:6}  {counts['hung']:4}  "
+              f"{counts['skipped']:7}  {statistics.median(seconds):8.1f}  {max(seconds):9.1f}")
+
+
+def main():
+    args = parse_arguments()
+    names = choose_tests(args.build, args.regex)
+    if not names:
+        sys.exit("flakes.py: no such test")
+    logs = pathlib.Path(args.build) / "flakes"
+    logs.mkdir(exist_ok=True)
+    results = collections.defaultdict(list)
+    hogs = [subprocess.Popen([sys.executable, "-c", "while True: pass"]) for _ in range(args.hogs)]
+    try:
+        for number in range(1, args.rounds + 1):
+            for name, kind, seconds in run_round(args.build, names, logs / f"round-{number}.txt"):
+                results[name].append((kind, seconds))
+                if kind in ("failed", "hung"):
+                    print(f"round {number}: {name} {kind} after {seconds:.0f} s: "
+                          f"{logs}/round-{number}.txt", flush=True)
+            print(f"round {number} of {args.rounds} done", flush=True)
+    finally:
+        for hog in hogs:
+            hog.kill()
+            hog.wait()
+    print_table(results)
+    bad = sum(kind in ("failed", "hung") for runs in results.values() for kind, _ in runs)
+    missing = [name for name in names if len(results[name]) < args.rounds]
+    for name in missing:
+        print(f"{name}: has no result in some round")
+    print(f"{sum(map(len, results.values()))} runs of {len(names)} tests, {bad} failed or hung")
+    sys.exit(1 if bad or missing else 0)
+
+
+if __name__ == "__main__":
+    main()
