@@ -121,6 +121,10 @@ void add_data_fetch(CLI::App& data_command) {
                    "seconds without a byte after which a transfer has failed")
       ->capture_default_str()
       ->check(CLI::Range(1, 86400));
+  command
+      ->add_option("--min-rate", spec.least_rate,
+                   "bytes per second; a transfer that is slower for --stall seconds has failed")
+      ->capture_default_str();
   command->callback([options] { run_fetch(*options); });
 }
 

@@ -17,7 +17,6 @@ namespace impart::config {
 namespace {
 
 constexpr std::uint32_t kMostEpochs = 1'000'000;
-constexpr std::uint32_t kMostWorkers = 1 << 20;
 constexpr bool kSameResult = false;
 
 /// The keys of one section, which is a member of the config, or the config itself.
@@ -159,7 +158,8 @@ void add_model(Schema& schema, bool any_name) {
 
 void add_workers(Schema& schema) {
   SectionKeys workers(schema, "workers", &RunConfig::workers);
-  workers.key("count", &WorkersConfig::count, whole(1u, kMostWorkers), "logical workers");
+  workers.key("count", &WorkersConfig::count, whole(1u, placement::kMostWorkers),
+              "logical workers");
   workers.key("batch", &WorkersConfig::batch, whole(1u), "examples per worker and step");
   workers.key("sync", &WorkersConfig::sync, sync_rule(),
               "average gradients every step, or models every epoch or so many steps");

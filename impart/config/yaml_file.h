@@ -13,8 +13,11 @@ namespace impart::config {
 /// Throws the ConfigError "path:line:column: what".
 [[noreturn]] void fail_at(const std::string& path, const YAML::Mark& mark, const std::string& what);
 
-/// The one document of the file; ConfigError if it cannot be read or is not YAML.
+/// The one document of the file; ConfigError if it cannot be read, is not YAML, or is out of all
+/// proportion: its size, its depth, or what its aliases add up to.
 YAML::Node parse_yaml(const std::string& path);
+/// The same of a text; `path` is for messages.
+YAML::Node parse_yaml(const std::string& path, const std::string& text);
 
 /// The value as it stands in the file; ConfigError if the key takes no value of that shape.
 WrittenValue written_value(const std::string& path, const YAML::Node& node, const ConfigKey& key);

@@ -1,14 +1,23 @@
 #pragma once
 
+#include <cstddef>
 #include <stdexcept>
+#include <string>
+#include <string_view>
 
 namespace impart {
 
+/// A text for a message: of what is longer than `most` bytes the middle is left out, and said so.
+std::string shorten(std::string_view text, std::size_t most = 120);
+
 /// What every exception of the library derives from. The message is one line that says what was
-/// found, where, and what would be right; whoever catches it decides whether to print or exit.
+/// found, where, and what would be right; whoever catches it decides whether to print or exit. What
+/// a file holds may be part of it, so it is shortened if it is longer than any of our own.
 class Error : public std::runtime_error {
  public:
-  using std::runtime_error::runtime_error;
+  static constexpr std::size_t kLongest = 4000;
+
+  explicit Error(const std::string& what) : std::runtime_error(shorten(what, kLongest)) {}
 };
 
 /// The caller asked for something that cannot be: a wrong name, number or combination.

@@ -33,9 +33,19 @@ class Descriptor {
   int descriptor_;
 };
 
+void check_kind(mode_t mode, const std::string& path) {
+  if (S_ISREG(mode) || S_ISFIFO(mode)) return;
+  throw DataError(fmt::format("{}: cannot read: is a {}, not a file", path,
+                              S_ISDIR(mode) ? "folder" : "device"));
+}
+
 std::vector<std::byte> read_to_end(int descriptor, const std::string& path) {
   std::vector<std::byte> bytes;
   while (true) {
+    if (bytes.size() > InputFile::kMostPipedBytes) {
+      throw DataError(fmt::format("{}: over {} MiB came through a pipe: write them to a file first",
+                                  path, InputFile::kMostPipedBytes >> 20));
+    }
     const std::size_t old_size = bytes.size();
     bytes.resize(old_size + kBufferBytes);
     const ssize_t got = ::read(descriptor, bytes.data() + old_size, kBufferBytes);
@@ -68,11 +78,12 @@ void sync_folder(const std::string& folder) {
 }
 
 InputFile::InputFile(std::string path) : path_(std::move(path)) {
-  const Descriptor file(::open(path_.c_str(), O_RDONLY | O_CLOEXEC));
+  const Descriptor file(::open(path_.c_str(), O_RDONLY | O_CLOEXEC | O_NOCTTY));
   struct stat status {};
   if (file.get() < 0 || ::fstat(file.get(), &status) != 0) {
     throw DataError(fmt::format("{}: cannot open: {}", path_, std::strerror(errno)));
   }
+  check_kind(status.st_mode, path_);
   if (S_ISREG(status.st_mode) && status.st_size > 0) {
     const auto size = static_cast<std::size_t>(status.st_size);
     void* address = ::mmap(nullptr, size, PROT_READ, MAP_PRIVATE, file.get(), 0);

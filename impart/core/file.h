@@ -8,11 +8,14 @@
 
 namespace impart {
 
-/// The bytes of a file, for reading. Regular files are mapped, so a big array costs no copy; pipes
-/// and the like are read to their end.
+/// The bytes of a file, for reading. Regular files are mapped, so a big array costs no copy; what
+/// comes through a pipe, as of `<(zcat scores.csv.gz)`, is kept in memory.
 class InputFile {
  public:
-  /// DataError if the file cannot be opened or read.
+  /// More does not fit through a pipe.
+  static constexpr std::size_t kMostPipedBytes = std::size_t{1} << 29;
+
+  /// DataError if the file cannot be opened or read, or is a device or a folder.
   explicit InputFile(std::string path);
   ~InputFile();
   InputFile(InputFile&& other) noexcept;

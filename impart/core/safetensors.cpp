@@ -12,6 +12,7 @@
 #include <nlohmann/json.hpp>
 
 #include "impart/core/error.h"
+#include "impart/core/json.h"
 
 namespace impart {
 namespace {
@@ -22,7 +23,7 @@ using Json = nlohmann::ordered_json;
 
 constexpr std::string_view kMetadataKey = "__metadata__";
 constexpr std::uint64_t kLengthBytes = 8;
-constexpr std::uint64_t kLongestHeader = 100'000'000;  // as the reference implementation
+constexpr std::uint64_t kLongestHeader = 16 << 20;
 
 struct TypeRow {
   ElementType type;
@@ -111,6 +112,7 @@ std::string_view header_of(const InputFile& file) {
 }
 
 Json parse_header(const std::string& path, std::string_view text) {
+  check_json_depth(text, path + ": its header");
   std::set<std::string> names;
   const auto remember_names = [&](int depth, Json::parse_event_t event, Json& parsed) {
     const bool is_name = event == Json::parse_event_t::key && depth == 1;

@@ -12,6 +12,7 @@
 
 #include "impart/core/error.h"
 #include "impart/core/file.h"
+#include "impart/core/json.h"
 
 namespace impart::importance {
 namespace {
@@ -86,31 +87,53 @@ struct TableFile {
   }
 
   /// An empty table of the saved spec, its arrays ready to be filled.
-  static ImportanceTable prepare(const json& header, const std::vector<AnyNotion>& own) {
+  static ImportanceTable prepare(const json& header, const std::vector<AnyNotion>& own,
+                                 std::uint64_t examples) {
     TableSpec spec;
-    spec.examples = header.at("examples");
+    spec.examples = examples;
     const auto names = names_of(kNotions, own);
     for (const std::string name : header.at("notions")) {
       if (std::find(names.begin(), names.end(), name) == names.end()) {
-        throw DataError(fmt::format("unknown notion '{}'", name));
+        throw DataError(fmt::format("unknown notion '{}'", shorten(name)));
       }
       spec.notions.push_back(find_entry(kNotions, own, "notion", name));
     }
-    spec.keeps = static_cast<StateSet>(header.value("keeps", 0u));
-    spec.ignore = header.at("ignore");
+    spec.keeps =
+        static_cast<StateSet>(whole_number<std::uint32_t>(header.value("keeps", json(0u))));
+    spec.ignore = whole_number<std::uint32_t>(header.at("ignore"));
     spec.window = header.at("window") == "run" ? WindowKind::kRun : WindowKind::kInterval;
     spec.ema_weight = header.at("ema_weight");
-    spec.seed = header.at("seed");
+    spec.seed = whole_number(header.at("seed"));
     spec.history = header.at("history");
     if (header.at("has_truth")) spec.truth.resize(spec.examples);
     ImportanceTable table(std::move(spec));
-    table.window_number_ = header.at("window_number");
-    table.non_finite_visits_ = header.at("non_finite_visits");
+    table.window_number_ = whole_number<std::uint32_t>(header.at("window_number"));
+    table.non_finite_visits_ = whole_number(header.at("non_finite_visits"));
     if (header.at("has_previous")) {
       table.previous_.assign(table.spec_.notions.size(), std::vector<float>(table.spec_.examples));
     }
-    table.history_.assign(header.at("history_epochs"), std::vector<float>(table.spec_.examples));
+    table.history_.assign(whole_number(header.at("history_epochs")),
+                          std::vector<float>(table.spec_.examples));
     return table;
+  }
+
+  /// A table of the saved spec, once it is known that the file has as much data as that needs.
+  static ImportanceTable prepare_checked(const json& header, const std::vector<AnyNotion>& own,
+                                         std::uint64_t data_bytes) {
+    const auto examples = whole_number(header.at("examples"));
+    const std::uint64_t listed = header.at("arrays").size();
+    if (whole_number(header.at("history_epochs")) > listed) {
+      throw DataError("more epochs of history than arrays");
+    }
+    std::uint64_t arrays = 0;
+    const ImportanceTable of_one_example = prepare(header, own, 1);
+    for_each_array(of_one_example, [&](const std::string&, const auto&) { ++arrays; });
+    const bool fits = arrays == listed && (arrays == 0 || examples <= data_bytes / arrays / 4);
+    if (examples > 0 && !fits) {
+      throw DataError(fmt::format("{} examples in {} arrays cannot be in {} bytes of data",
+                                  examples, listed, data_bytes));
+    }
+    return prepare(header, own, examples);
   }
 
   static void fill(ImportanceTable& table, const json& arrays, std::span<const std::byte> data) {
@@ -124,7 +147,7 @@ struct TableFile {
       const std::size_t padded = target.size() + padding_after(target.size()).size();
       if (data.size() < padded) throw DataError(fmt::format("truncated in array '{}'", name));
       const auto source = data.first(target.size());
-      if (hash_of(source) != entry.at("xxh3").get<std::uint64_t>()) {
+      if (hash_of(source) != whole_number(entry.at("xxh3"))) {
         throw DataError(fmt::format("wrong checksum of array '{}': the file is damaged", name));
       }
       if (!source.empty()) std::memcpy(target.data(), source.data(), source.size());
@@ -152,9 +175,10 @@ struct TableFile {
       throw DataError("wrong checksum of its header: the file is damaged");
     }
     const auto* begin = reinterpret_cast<const char*>(text.data());
-    const json header = json::parse(begin, begin + text.size());
-    ImportanceTable table = prepare(header, own);
-    fill(table, header.at("arrays"), file.subspan(sizeof(preamble) + text.size()));
+    const json header = parse_json(std::string_view(begin, text.size()), "its header");
+    const auto data = file.subspan(sizeof(preamble) + text.size());
+    ImportanceTable table = prepare_checked(header, own, data.size());
+    fill(table, header.at("arrays"), data);
     return table;
   }
 };
@@ -196,6 +220,8 @@ ImportanceTable table_from_bytes(std::span<const std::byte> bytes,
   try {
     return TableFile::load(bytes, own);
   } catch (const json::exception& error) {
+    throw DataError(fmt::format("damaged header: {}", error.what()));
+  } catch (const ConfigError& error) {
     throw DataError(fmt::format("damaged header: {}", error.what()));
   }
 }

@@ -23,6 +23,9 @@ Parts::Parts(std::span<const std::uint64_t> sizes) {
 
 void check_worker_count(std::uint32_t workers) {
   if (workers == 0) throw ConfigError("workers is 0; there must be at least 1");
+  if (workers > kMostWorkers) {
+    throw ConfigError(fmt::format("workers is {}; there can be at most {}", workers, kMostWorkers));
+  }
 }
 
 Partition::Partition(std::vector<WorkerId> owners, std::uint32_t workers)
@@ -56,6 +59,10 @@ Partition read_partition(const std::string& path, std::uint32_t workers, const P
   const std::vector<std::uint32_t> numbers = read_integers(path, "worker", progress);
   if (workers == 0) {
     const auto largest = std::max_element(numbers.begin(), numbers.end());
+    if (largest != numbers.end() && *largest >= kMostWorkers) {
+      throw DataError(fmt::format("{}: example {} belongs to worker {}, but there can be only {}",
+                                  path, largest - numbers.begin(), *largest, kMostWorkers));
+    }
     workers = largest == numbers.end() ? 1 : *largest + 1;
   }
   std::vector<WorkerId> owners(numbers.size());

@@ -36,7 +36,7 @@ class Parts {
 /// Who owns what: every example 0..N-1 has exactly one owning worker 0..n-1. 4 bytes per example.
 class Partition {
  public:
-  /// ConfigError if workers is 0, DataError if an owner is not below it.
+  /// ConfigError if there cannot be so many workers, DataError if an owner is not below it.
   Partition(std::vector<WorkerId> owners, std::uint32_t workers);
 
   std::uint64_t examples() const { return owners_.size(); }
@@ -56,7 +56,10 @@ class Partition {
   std::uint32_t workers_;
 };
 
-/// ConfigError if it is 0; for decisions to call before they divide by it.
+/// Decisions keep lists for every worker: more of them than any machine has are a mistake.
+inline constexpr std::uint32_t kMostWorkers = 1 << 20;
+
+/// ConfigError if it is 0 or over kMostWorkers; for decisions to call before they divide by it.
 void check_worker_count(std::uint32_t workers);
 
 /// Owners as a column file (`id,worker`; see core/column_file.h). The number of workers is not in

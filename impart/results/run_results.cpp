@@ -6,8 +6,8 @@
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
-#include <yaml-cpp/yaml.h>
 
+#include "impart/config/yaml_file.h"
 #include "impart/core/error.h"
 #include "impart/core/file.h"
 #include "impart/run/metrics_log.h"
@@ -136,7 +136,9 @@ RunResult read_run(const std::string& folder, const std::string& wanted_hash) {
 SettingTexts flatten_config(const std::string& text) {
   SettingTexts settings;
   try {
-    flatten(YAML::Load(text), "", settings);
+    flatten(config::parse_yaml("config.yaml", text), "", settings);
+  } catch (const ConfigError& error) {
+    throw DataError(error.what());
   } catch (const YAML::Exception& error) {
     throw DataError(fmt::format("config.yaml is not valid YAML: {}", error.what()));
   }

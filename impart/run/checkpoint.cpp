@@ -10,6 +10,7 @@
 
 #include "impart/core/error.h"
 #include "impart/core/file.h"
+#include "impart/core/json.h"
 
 namespace impart::run {
 namespace {
@@ -110,15 +111,14 @@ void CheckpointWriter::remove_old(std::uint32_t keep) const {
 
 void verify_checkpoint(const std::string& folder) {
   const InputFile manifest(fmt::format("{}/{}", folder, kManifest));
-  nlohmann::json content;
+  const auto content = parse_json(manifest.text(), manifest.path());
   try {
-    content = nlohmann::json::parse(manifest.text());
     if (content.at("version") != 1) throw DataError(manifest.path() + ": unknown version");
     for (const nlohmann::json& entry : content.at("files")) {
       const InputFile file(fmt::format("{}/{}", folder, entry.at("file").get<std::string>()));
-      if (file.bytes().size() != entry.at("bytes").get<std::uint64_t>()) {
+      if (entry.at("bytes") != file.bytes().size()) {
         throw DataError(fmt::format("{}: has {} bytes instead of {}", file.path(),
-                                    file.bytes().size(), entry.at("bytes").get<std::uint64_t>()));
+                                    file.bytes().size(), shown(entry.at("bytes"))));
       }
       if (hash_of(file) != entry.at("xxh3").get<std::string>()) {
         throw DataError(file.path() + ": wrong checksum: the file is damaged");

@@ -8,6 +8,7 @@
 #include <nlohmann/json.hpp>
 
 #include "impart/core/error.h"
+#include "impart/core/json.h"
 #include "impart/run/metrics_log.h"
 
 namespace impart::run {
@@ -71,7 +72,7 @@ const Json& member(const Json& json, const char* name) {
 void take(const Json& json, const char* name, std::uint64_t& value) {
   const Json& found = member(json, name);
   if (!found.is_number_unsigned()) {
-    throw DataError(fmt::format("\"{}\" is {}, not a count", name, found.dump()));
+    throw DataError(fmt::format("\"{}\" is {}, not a count", name, shown(found)));
   }
   value = found.get<std::uint64_t>();
 }
@@ -79,7 +80,7 @@ void take(const Json& json, const char* name, std::uint64_t& value) {
 void take(const Json& json, const char* name, double& value) {
   const Json& found = member(json, name);
   if (!found.is_number()) {
-    throw DataError(fmt::format("\"{}\" is {}, not a number", name, found.dump()));
+    throw DataError(fmt::format("\"{}\" is {}, not a number", name, shown(found)));
   }
   value = found.get<double>();
 }

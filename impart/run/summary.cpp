@@ -5,6 +5,7 @@
 
 #include "impart/core/error.h"
 #include "impart/core/file.h"
+#include "impart/core/json.h"
 #include "impart/run/json_file.h"
 
 namespace impart::run {
@@ -26,6 +27,7 @@ consteval std::size_t count_members() {
   }
 }
 
+#ifndef __clang__  // version 14 cannot make a constant of libstdc++'s std::string
 consteval std::size_t count_listed() {
   std::size_t listed = 0;
   RunSummary summary;
@@ -34,6 +36,7 @@ consteval std::size_t count_listed() {
 }
 static_assert(count_listed() == count_members<RunSummary>(),
               "for_each_summary_member lacks a member");
+#endif
 
 template <class Value>
 void put(nlohmann::ordered_json& json, const char* name, const Value& value) {
@@ -62,7 +65,7 @@ std::optional<double> SummaryFile::number(std::string_view name) const {
 
 SummaryFile read_summary(const std::string& folder) {
   const InputFile file(folder + "/summary.json");
-  const auto json = nlohmann::json::parse(file.text(), nullptr, /*exceptions=*/false);
+  const auto json = parse_json(file.text(), file.path());
   if (!json.is_object()) throw DataError(fmt::format("{}: not a JSON object", file.path()));
   SummaryFile summary;
   for (const auto& [name, value] : json.items()) {

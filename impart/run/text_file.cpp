@@ -1,12 +1,13 @@
 #include "impart/run/text_file.h"
 
-#include <fstream>
+#include <algorithm>
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
 #include "impart/core/error.h"
 #include "impart/core/file.h"
+#include "impart/core/json.h"
 
 namespace impart::run {
 namespace {
@@ -30,10 +31,10 @@ Json to_json(const TextRecord& text) {
 TextRecord from_json(const Json& json) {
   TextRecord text{.notion = json.at("notion"),
                   .hardest = json.at("end") == "hardest",
-                  .rank = json.at("rank"),
-                  .id = json.at("id"),
+                  .rank = whole_number<std::uint32_t>(json.at("rank")),
+                  .id = whole_number(json.at("id")),
                   .file = json.at("file"),
-                  .offset = json.at("offset"),
+                  .offset = whole_number(json.at("offset")),
                   .label = json.at("label"),
                   .text = json.at("text")};
   if (json.at("importance").is_number()) text.importance = json.at("importance");
@@ -52,15 +53,23 @@ void write_texts(const std::string& path, const std::vector<TextRecord>& texts) 
 }
 
 std::vector<TextRecord> read_texts(const std::string& path) {
-  std::ifstream file(path);
-  if (!file) throw DataError(fmt::format("{}: cannot be read", path));
+  const InputFile file(path);
   std::vector<TextRecord> texts;
-  std::string line;
-  for (std::size_t number = 1; std::getline(file, line); ++number) {
+  std::string_view rest = file.text();
+  for (std::size_t number = 1; !rest.empty(); ++number) {
+    const std::string_view line = rest.substr(0, rest.find('\n'));
+    rest.remove_prefix(std::min(rest.size(), line.size() + 1));
+    const std::string where = fmt::format("{}:{}", path, number);
+    const auto refusal = [&](const std::exception& error) {
+      return DataError(fmt::format("{}: is no text of a run: {}", where, error.what()));
+    };
+    const Json json = parse_json<Json>(line, where);
     try {
-      texts.push_back(from_json(Json::parse(line)));
+      texts.push_back(from_json(json));
     } catch (const Json::exception& error) {
-      throw DataError(fmt::format("{}:{}: is no text of a run: {}", path, number, error.what()));
+      throw refusal(error);
+    } catch (const DataError& error) {
+      throw refusal(error);
     }
   }
   return texts;

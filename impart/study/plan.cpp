@@ -101,6 +101,14 @@ void add_confirmation(const StudyPlan& plan, StudyRecord& record) {
   }
 }
 
+void check_size(const StudyPlan& plan) {
+  constexpr std::size_t kMostRuns = 1'000'000;
+  const std::size_t runs = plan.arms.size() * plan.record.seeds.size();
+  if (runs <= kMostRuns) return;
+  throw ConfigError(fmt::format("{} arms with {} seeds are {} runs; at most {}", plan.arms.size(),
+                                plan.record.seeds.size(), runs, kMostRuns));
+}
+
 void check_search(const StudyPlan& plan) {
   const PlannedArm* first = nullptr;
   for (const PlannedArm& arm : plan.arms) {
@@ -146,6 +154,7 @@ StudyPlan make_plan(const StudySpec& spec, const config::Schema& schema) {
       recorded.settings.emplace_back(key->path(), setting_text(*key, arm.config));
     }
   }
+  check_size(plan);
   if (plan.search.kind == SearchSpec::Kind::kHalving) check_search(plan);
   return plan;
 }

@@ -7,6 +7,7 @@
 
 #include "impart/core/error.h"
 #include "impart/core/file.h"
+#include "impart/core/json.h"
 
 namespace impart::study {
 namespace {
@@ -26,6 +27,12 @@ std::optional<T> if_there(const Json& json, const char* key) {
   const auto found = json.find(key);
   if (found == json.end() || found->is_null()) return std::nullopt;
   return found->get<T>();
+}
+
+std::vector<std::uint64_t> read_seeds(const Json& json) {
+  std::vector<std::uint64_t> seeds;
+  for (const Json& seed : json) seeds.push_back(whole_number(seed));
+  return seeds;
 }
 
 Json arm_json(const StudyArm& arm) {
@@ -60,11 +67,11 @@ RunPurpose read_purpose(const std::string& name) {
 
 StudyRun read_run(const Json& json) {
   return {.arm = json.at("arm"),
-          .seed = json.at("seed"),
+          .seed = whole_number(json.at("seed")),
           .folder = json.at("folder"),
           .config_hash = json.at("config_hash"),
           .purpose = read_purpose(json.at("purpose")),
-          .epochs = if_there<std::uint32_t>(json, "epochs").value_or(0)};
+          .epochs = whole_number<std::uint32_t>(json.value("epochs", Json(0u)))};
 }
 
 Json search_json(const StudySearch& search) {
@@ -80,13 +87,14 @@ Json search_json(const StudySearch& search) {
 }
 
 StudySearch read_search(const Json& json) {
-  StudySearch search{.eta = json.at("eta"),
-                     .min_epochs = json.at("min_epochs"),
+  StudySearch search{.eta = whole_number<std::uint32_t>(json.at("eta")),
+                     .min_epochs = whole_number<std::uint32_t>(json.at("min_epochs")),
                      .rungs = {},
                      .winner = if_there<std::string>(json, "winner")};
   for (const Json& rung : json.at("rungs")) {
-    search.rungs.push_back(
-        {.epochs = rung.at("epochs"), .arms = rung.at("arms"), .kept = rung.at("kept")});
+    search.rungs.push_back({.epochs = whole_number<std::uint32_t>(rung.at("epochs")),
+                            .arms = rung.at("arms"),
+                            .kept = rung.at("kept")});
   }
   return search;
 }
@@ -94,14 +102,14 @@ StudySearch read_search(const Json& json) {
 StudyRecord read_record(const Json& json) {
   if (json.at("format") != kFormat) {
     throw DataError(
-        fmt::format("is of format {}, but only {} is known", json.at("format").dump(), kFormat));
+        fmt::format("is of format {}, but only {} is known", shown(json.at("format")), kFormat));
   }
   StudyRecord record{.name = json.at("name"),
                      .baseline = if_there<std::string>(json, "baseline"),
                      .metric = json.at("metric"),
                      .target = if_there<double>(json, "target"),
-                     .seeds = json.at("seeds"),
-                     .confirmation_seeds = json.at("confirmation_seeds"),
+                     .seeds = read_seeds(json.at("seeds")),
+                     .confirmation_seeds = read_seeds(json.at("confirmation_seeds")),
                      .arms = {},
                      .runs = {},
                      .search = {}};
@@ -141,13 +149,11 @@ void write_study(const std::string& directory, const StudyRecord& record) {
 
 StudyRecord read_study(const std::string& directory) {
   const std::string path = directory + "/study.json";
-  const InputFile file(path);
+  const Json json = parse_json<Json>(InputFile(path).text(), path);
   try {
-    return read_record(Json::parse(file.text()));
+    return read_record(json);
   } catch (const DataError& error) {
     throw DataError(fmt::format("{}: {}", path, error.what()));
-  } catch (const Json::parse_error& error) {
-    throw DataError(fmt::format("{}: offset {}: is not JSON", path, error.byte));
   } catch (const Json::exception& error) {
     throw DataError(fmt::format("{}: is not a study: {}", path, error.what()));
   }

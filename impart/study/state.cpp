@@ -24,8 +24,10 @@ constexpr std::array<std::string_view, 5> kStateNames = {"waiting", "running", "
                                                          "failed"};
 constexpr std::streamoff kTail = 8192;
 
-/// The last bytes of a file; "" if there is none.
+/// The last bytes of a regular file; "" if there is none.
 std::string read_tail(const std::string& path) {
+  std::error_code ignored;
+  if (!std::filesystem::is_regular_file(path, ignored)) return "";
   std::ifstream file(path, std::ios::binary | std::ios::ate);
   if (!file) return "";
   const std::streamoff size = file.tellg();

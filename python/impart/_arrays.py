@@ -10,11 +10,20 @@ import numpy as np
 
 from impart._core import ConfigError, DataError
 
+MOST_WORKERS = 1 << 20  # as placement::kMostWorkers
+
 
 def is_tensor(value: Any) -> bool:
     """Whether it is a torch tensor; torch is not imported to find out."""
     torch = sys.modules.get("torch")
     return torch is not None and isinstance(value, torch.Tensor)
+
+
+def check_values(**values: Any) -> None:
+    """DataError if one of them is a tensor without values."""
+    for name, value in values.items():
+        if is_tensor(value) and value.device.type == "meta":
+            raise DataError(f"{name} is a meta tensor: it has a shape, but no values")
 
 
 def is_on_device(value: Any) -> bool:
@@ -26,6 +35,7 @@ def as_numpy(value: Any) -> np.ndarray:
     """The value as an array; tensors on the CPU are not copied, except for half precisions."""
     if not is_tensor(value):
         return np.asarray(value)
+    check_values(tensor=value)
     value = value.detach().cpu()
     if value.dtype in _half_types():
         value = value.float()
@@ -97,6 +107,11 @@ def as_count(value: Any, name: str, least: int = 0, most: int = 2**32 - 1) -> in
     if not least <= number <= most:
         raise ConfigError(f"{name} is {number}; it must be between {least} and {most}")
     return number
+
+
+def as_workers(value: Any) -> int:
+    """A number of workers that can be."""
+    return as_count(value, "workers", least=1, most=MOST_WORKERS)
 
 
 def as_seed(value: Any) -> int:

@@ -8,7 +8,7 @@ from typing import Any, Callable, List, NamedTuple, Optional, Union
 import numpy as np
 
 from impart import _core, named
-from impart._arrays import as_count, as_scores, as_seed, as_small_integers
+from impart._arrays import as_count, as_scores, as_seed, as_small_integers, as_workers
 from impart._core import ConfigError, DataError
 
 
@@ -39,7 +39,7 @@ class Partition:
     def __init__(self, owners: Any, workers: Optional[int] = None, importance: Any = None) -> None:
         self.owners: np.ndarray = as_small_integers(owners, "owners")
         most = int(self.owners.max()) + 1 if self.owners.size else 1
-        self.workers: int = most if workers is None else as_count(workers, "workers", least=1)
+        self.workers: int = as_workers(most if workers is None else workers)
         if most > self.workers:
             example = int(np.argmax(self.owners >= self.workers))
             raise DataError(f"example {example} belongs to worker {self.owners[example]}, "
@@ -151,7 +151,7 @@ def partition(importance: Any, heuristic: Heuristic = "stripes", workers: int = 
     Partition
     """
     scores = as_scores(importance)
-    workers = as_count(workers, "workers", least=1)
+    workers = as_workers(workers)
     seed, epoch = as_seed(seed), as_count(epoch, "epoch")
     before = None if previous is None else _as_partition(previous)
     classes = None if labels is None else as_small_integers(labels, "labels", scores.size)

@@ -7,7 +7,7 @@ from typing import Any, Callable, Dict, NamedTuple, Optional, Tuple, Union
 import numpy as np
 
 from impart import _core, named
-from impart._arrays import as_count, as_scores, as_seed, as_small_integers
+from impart._arrays import as_count, as_scores, as_seed, as_small_integers, as_workers
 from impart._core import ConfigError
 from impart.partitioning import Partition, deal_by_callable
 from impart.tracker import Tracker
@@ -69,7 +69,7 @@ def check_spec(spec: PlacementSpec) -> PlacementSpec:
         raise ConfigError(f"shuffle is {spec.shuffle!r}; it must be 'per-worker' or 'shared'")
     return spec._replace(
         examples=as_count(spec.examples, "the number of examples", most=2**63 - 1),
-        workers=as_count(spec.workers, "workers", least=1), seed=as_seed(spec.seed),
+        workers=as_workers(spec.workers), seed=as_seed(spec.seed),
         warmup=as_count(spec.warmup, "warmup"), interval=as_count(spec.interval, "interval"),
         ignore=as_count(spec.ignore, "ignore"),
         epochs=None if spec.epochs is None else as_count(spec.epochs, "epochs", least=1))

@@ -9,7 +9,7 @@ from typing import Any, Callable, Dict, Iterator, List, Optional, Tuple, Union
 import numpy as np
 
 from impart import named
-from impart._arrays import as_count, from_bytes, to_bytes
+from impart._arrays import as_count, as_workers, from_bytes, to_bytes
 from impart._core import ConfigError, DataError
 from impart._distributed import rank_and_size
 from impart.partitioning import Partition
@@ -95,7 +95,7 @@ class ImportanceSampler(_Sampler):
         here, everyone = rank_and_size(group)
         self.world_size = as_count(everyone if world_size is None else world_size, "world_size", 1)
         self.rank = as_count(here if rank is None else rank, "rank", most=self.world_size - 1)
-        workers = self.world_size if workers is None else as_count(workers, "workers", 1)
+        workers = self.world_size if workers is None else as_workers(workers)
         if workers < self.world_size:
             raise ConfigError(f"{self.world_size} ranks for {workers} workers: every rank has at "
                               "least one")

@@ -9,8 +9,8 @@ from typing import Any, Dict, List, Optional
 import numpy as np
 
 from impart import _core
-from impart._arrays import (as_count, as_floats, as_ids, as_integers, as_scores, as_seed, from_bytes,
-                            is_on_device, is_tensor, to_bytes)
+from impart._arrays import (as_count, as_floats, as_ids, as_integers, as_scores, as_seed,
+                            check_values, from_bytes, is_on_device, is_tensor, to_bytes)
 from impart._core import ConfigError, DataError
 from impart._device import DeviceVisits, check_shapes, device_signals, needs_features
 from impart._distributed import Segment, gather_segments, rank_and_size
@@ -162,6 +162,7 @@ class Tracker:
             If shapes, types or ids are wrong, or a notion needs what is not given. Nothing of the
             batch is noted then.
         """
+        check_values(ids=ids, logits=logits, targets=targets, loss=loss, features=features)
         duplicates = allow_duplicates or self._first_visits_only
         on_device = is_on_device(logits) or is_on_device(loss)
         with self._lock:

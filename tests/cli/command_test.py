@@ -232,6 +232,11 @@ class BadInputTest(CommandTest):
         self.fail_with(2, "workers is 0", *base, "--workers", 0, "-o", "o.csv")
         self.fail_with(2, "--workers", *base, "--workers", "many")
         self.fail_with(2, "--workers is required", *base)
+        self.fail_with(2, "workers is 4294967295; there can be at most 1048576", *base, "--workers",
+                       4294967295)
+        self.write("many.npy", npy("I", [0] * 99 + [4294967295]))
+        self.fail_with(65, "many.npy: example 99 belongs to worker 4294967295", *base, "--workers",
+                       2, "--previous", "many.npy")
         self.fail_with(2, "unknown heuristic 'strips', did you mean 'stripes'?", *base, "--workers",
                        2, "--heuristic", "strips")
         self.fail_with(2, "unknown exchange 'ispair', did you mean 'is-pair'?", *base, "--workers",
@@ -246,6 +251,15 @@ class BadInputTest(CommandTest):
         self.fail_with(2, "unknown listing 'notion', did you mean 'notions'?", "list", "notion")
         self.fail_with(2, "--colour", *base, "--workers", 2, "--colour", "red")
         self.fail_with(2, "warm-up of 200 epochs", "schedule", "--warmup", 200)
+
+    def test_what_never_ends_is_refused(self):
+        os.symlink("/dev/zero", self.folder / "endless.csv")
+        self.fail_with(65, "endless.csv: cannot read: is a device, not a file", "partition",
+                       "--importance", "endless.csv", "--workers", 2)
+        self.write("comma.yaml", ", ")
+        self.fail_with(2, "comma.yaml:1:1: not valid YAML", "study", "comma.yaml", "--dry-run")
+        self.write("deep.yaml", "[" * 100000)
+        self.fail_with(2, ": nested deeper than 32 levels", "study", "deep.yaml", "--dry-run")
 
     def test_bad_files(self):
         self.scores(10)

@@ -3,6 +3,7 @@
 #include <filesystem>
 #include <vector>
 
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include "impart/config/config_text.h"
@@ -110,11 +111,30 @@ TEST(ConfigFile, RefusesWhatIsNoConfiguration) {
       << error_in("a: [1\n");
   EXPECT_TRUE(error_in("x: \"a\nb: c\n").starts_with("c.yaml:")) << error_in("x: \"a\nb: c\n");
   EXPECT_EQ(error_in("seed: 1\n---\nseed: 2\n"),
-            "c.yaml:3:1: a second document; expected only one");
+            "c.yaml:2:1: a second document; expected only one");
   const TemporaryFolder folder;
   EXPECT_EQ(config_error([&] { load_config(folder / "none.yaml", {}, {}); }),
             folder / "none.yaml" + ": cannot open: No such file or directory");
   EXPECT_NE(config_error([&] { load_config(folder.path(), {}, {}); }), "");
+}
+
+TEST(ConfigFile, EndsWhereAParserWouldGoOnForEver) {
+  // yaml-cpp finds empty documents without end before a comma.
+  EXPECT_EQ(error_in(", "), "c.yaml:1:1: not valid YAML: this belongs to nothing before it");
+  EXPECT_TRUE(error_in(std::string(100'000, '[')).ends_with(": nested deeper than 32 levels"));
+  EXPECT_TRUE(
+      error_in(std::string((1 << 20) + 1, '#')).starts_with("c.yaml: 1048577 bytes are no"));
+}
+
+TEST(ConfigFile, CountsWhatAliasesStandFor) {
+  std::string laughs = "a0: &a0 [x, x, x, x, x, x, x, x, x, x]\n";
+  for (int i = 1; i < 10; ++i) {
+    laughs += fmt::format("a{0}: &a{0} [*a{1}, *a{1}, *a{1}, *a{1}, *a{1}, *a{1}]\n", i, i - 1);
+  }
+  EXPECT_NE(error_in(laughs).find("over 100000 values"), std::string::npos) << error_in(laughs);
+  EXPECT_NE(error_in("data: &a [*a]\n").find("an alias inside of what it stands for"),
+            std::string::npos);
+  EXPECT_EQ(read("seed: &s 5\nepochs: *s\n").epochs, 5u);
 }
 
 TEST(ConfigFile, ReadsListsAsSequenceOrAsOneName) {

@@ -1,9 +1,11 @@
 #include "impart/core/file.h"
 
+#include <csignal>
 #include <thread>
 
 #include <gtest/gtest.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "impart/core/error.h"
@@ -120,6 +122,23 @@ TEST(InputFile, SaysWhatCannotBeRead) {
             std::string::npos);
   EXPECT_NE(message_of<DataError>([&] { InputFile(folder.path()); }).find("cannot read"),
             std::string::npos);
+}
+
+TEST(InputFile, RefusesWhatNeverEnds) {
+  EXPECT_EQ(message_of<DataError>([] { InputFile("/dev/zero"); }),
+            "/dev/zero: cannot read: is a device, not a file");
+  const TemporaryFolder folder;
+  const std::string path = folder / "pipe";
+  ASSERT_EQ(::mkfifo(path.c_str(), 0600), 0);
+  const pid_t writer = ::fork();
+  if (writer == 0) {
+    ::execlp("cp", "cp", "/dev/zero", path.c_str(), nullptr);
+    ::_exit(1);
+  }
+  EXPECT_EQ(message_of<DataError>([&] { InputFile{path}; }),
+            path + ": over 512 MiB came through a pipe: write them to a file first");
+  ::kill(writer, SIGTERM);
+  ::waitpid(writer, nullptr, 0);
 }
 
 }  // namespace

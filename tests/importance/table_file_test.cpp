@@ -1,8 +1,10 @@
 #include "impart/importance/table_file.h"
 
 #include <cmath>
+#include <cstring>
 
 #include <gtest/gtest.h>
+#include <xxhash.h>
 
 #include "impart/core/error.h"
 #include "tests/support/random_visits.h"
@@ -92,6 +94,34 @@ TEST(TableFile, NoticesEveryTruncation) {
     EXPECT_THROW(load_table(path), DataError) << length;
   }
   EXPECT_THROW(load_table(folder.write("long", whole + "x")), DataError);
+}
+
+/// The table's file with another header, whose checksum is right.
+std::string with_header(const std::string& bytes, std::string_view from, std::string_view to) {
+  std::uint32_t length = 0;
+  std::memcpy(&length, bytes.data() + 12, sizeof length);
+  std::string header = bytes.substr(24, length);
+  const std::string arrays = bytes.substr(24 + length);
+  header.replace(header.find(from), from.size(), to);
+  length = static_cast<std::uint32_t>(header.size());
+  const std::uint64_t hash = XXH3_64bits(header.data(), header.size());
+  std::string result = bytes.substr(0, 12);
+  result.append(reinterpret_cast<const char*>(&length), sizeof length);
+  result.append(reinterpret_cast<const char*>(&hash), sizeof hash);
+  return result + header + arrays;
+}
+
+TEST(TableFile, MakesNoRoomForWhatIsNotThere) {
+  const std::string whole = table_bytes(make_used_table());
+  const auto complaint = [&](std::string_view from, std::string_view to) {
+    const std::string changed = with_header(whole, from, to);
+    return message_of<DataError>([&] { table_from_bytes(std::as_bytes(std::span(changed))); });
+  };
+  EXPECT_NE(complaint("\"examples\":20", "\"examples\":4000000000").find("4000000000 examples in"),
+            std::string::npos);
+  EXPECT_EQ(complaint("\"history_epochs\":4", "\"history_epochs\":4000000000"),
+            "more epochs of history than arrays");
+  EXPECT_EQ(complaint("\"ema_weight\":", "\"ema_weight\":9").substr(0, 16), "damaged header: ");
 }
 
 TEST(TableFile, SaysWhatItIsNot) {

@@ -178,6 +178,16 @@ class WrongInputTest(unittest.TestCase):
         self.refuse("features have shape", [1], logits=np.zeros((1, 3)), targets=[0],
                     features=np.zeros((2, 4)), notions=["grad-norm"])
 
+    @needs_torch
+    def test_tensors_without_values(self):
+        here = dict(ids=torch.arange(2), logits=torch.zeros(2, 3), targets=torch.zeros(2).long(),
+                    loss=torch.zeros(2), features=torch.zeros(2, 3))
+        for name in here:
+            given = {**here, name: here[name].to("meta")}
+            self.refuse(f"{name} is a meta tensor", given.pop("ids"), **given)
+        with self.assertRaisesRegex(impart.DataError, "meta tensor"):
+            impart.partition(torch.zeros(4, device="meta"), "stripes", 2)
+
     def test_duplicates_count_twice_if_allowed(self):
         tracker = impart.Tracker(3, ["loss-average"])
         tracker.observe([1, 1], loss=np.array([1.0, 3.0]), allow_duplicates=True)

@@ -147,6 +147,7 @@ class WrongInputTest(unittest.TestCase):
                 (impart.ConfigError, "did you mean 'stripes'", (scores, "strips", 2), {}),
                 (impart.ConfigError, "workers is 0", (scores, "stripes", 0), {}),
                 (impart.ConfigError, "workers is -1", (scores, "stripes", -1), {}),
+                (impart.ConfigError, "workers is 4294967295", (scores, "stripes", 2**32 - 1), {}),
                 (impart.ConfigError, "whole number", (scores, "stripes", 2.5), {}),
                 (impart.ConfigError, "sticky needs previous", (scores, "stripes", 2),
                  {"sticky": True}),

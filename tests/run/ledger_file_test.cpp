@@ -120,5 +120,18 @@ TEST(LedgerFile, NamesTheLineThatIsWrong) {
   EXPECT_EQ(message([](auto& r) { r.erase("skipped"); }), "\"skipped\" is missing");
 }
 
+TEST(LedgerFile, RefusesValuesBriefly) {
+  const TemporaryFolder folder;
+  const std::string list = std::string(1000, '[') + std::string(1000, ']');
+  for (const std::string& value : {list, "\"" + std::string(1 << 20, 'x') + "\""}) {
+    const std::string path = folder.write(
+        "ledger.jsonl", "{\"epoch\": 0, \"workers\": [{\"worker\": " + value +
+                            "}], \"processes\": [], \"skipped\": 0}\n{\"epoch\": 1}\n");
+    const std::string message = message_of<DataError>([&] { read_ledger(path); });
+    EXPECT_TRUE(message.starts_with(path + ":1: ")) << message.substr(0, 200);
+    EXPECT_LT(message.size(), 500u);
+  }
+}
+
 }  // namespace
 }  // namespace impart::run

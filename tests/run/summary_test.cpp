@@ -87,11 +87,13 @@ TEST(Summary, SaysWhichFileIsBroken) {
   const std::string path = folder / "summary.json";
   EXPECT_NE(message_of<DataError>([&] { read_summary(folder.path()); }).find(path),
             std::string::npos);
-  for (const char* text : {"{", "[1]", ""}) {
+  const auto complaint = [&](const char* text) {
     folder.write("summary.json", text);
-    EXPECT_EQ(message_of<DataError>([&] { read_summary(folder.path()); }),
-              path + ": not a JSON object");
-  }
+    return message_of<DataError>([&] { read_summary(folder.path()); });
+  };
+  EXPECT_EQ(complaint("{"), path + ": offset 2: is not JSON");
+  EXPECT_EQ(complaint(""), path + ": offset 1: is not JSON");
+  EXPECT_EQ(complaint("[1]"), path + ": not a JSON object");
 }
 
 }  // namespace

@@ -86,6 +86,28 @@ TEST(StudyPlan, ARecordReadsBackAsItWas) {
   EXPECT_EQ(read.arms[1].settings, written.arms[1].settings);
 }
 
+TEST(StudyPlan, HasABoundedNumberOfRuns) {
+  const std::string message = testing::message_of<ConfigError>([] {
+    plan_from_text(
+        "grid: {partition.warmup: {from: 3, to: 103}}\nseeds: {count: 10000}\n"
+        "config: {epochs: 200, partition.interval: 3}\n");
+  });
+  EXPECT_EQ(message, "101 arms with 10000 seeds are 1010000 runs; at most 1000000");
+}
+
+TEST(StudyPlan, ARecordOfAnotherFormatIsRefusedBriefly) {
+  const testing::TemporaryFolder folder;
+  const auto complaint = [&](const std::string& format) {
+    folder.write("study.json", "{\"format\": " + format + "}");
+    return testing::message_of<DataError>([&] { read_study(folder.path()); });
+  };
+  const std::string path = folder / "study.json";
+  EXPECT_EQ(complaint("2"), path + ": is of format 2, but only 1 is known");
+  EXPECT_LT(complaint("\"" + std::string(1 << 20, 'x') + "\"").size(), 500u);
+  EXPECT_NE(complaint(std::string(300'000, '[') + std::string(300'000, ']')).find("nested deeper"),
+            std::string::npos);
+}
+
 TEST(StudyStatus, ComparesOverTheSeedsThatBothHave) {
   StudyRecord record{.name = "s",
                      .baseline = "a",

@@ -32,6 +32,7 @@ std::optional<TransientFailure> attempt(const DownloadSpec& spec, const FetchHoo
   return transfer({.url = spec.url,
                    .bytes = spec.bytes,
                    .stall = spec.stall,
+                   .least_rate = spec.least_rate,
                    .certificates = spec.certificates,
                    .progress = hooks.phase ? hooks.phase(what) : Progress{},
                    .stop_requested = hooks.stop_requested},
@@ -65,7 +66,7 @@ std::uint64_t download(const DownloadSpec& spec, const FetchHooks& hooks) {
     const auto failure = attempt(spec, hooks, part);
     if (!failure) break;
     was_reached = was_reached || failure->reached;
-    fruitless = part.size() > longest ? 1 : fruitless + 1;
+    fruitless = part.size() > longest && !failure->slow ? 1 : fruitless + 1;
     longest = std::max(longest, part.size());
     if (!was_reached || fruitless > spec.retries) give_up(*failure, fruitless, part);
     const auto pause = back_off(fruitless, failure->wait_at_least);

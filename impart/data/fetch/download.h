@@ -12,8 +12,9 @@ struct DownloadSpec {
   std::string url;
   std::string part;         ///< path of the part file: made, or gone on with
   std::uint64_t bytes = 0;  ///< size that the file must have; 0 = any
-  int retries = 5;          ///< attempts in a row that may bring nothing new
+  int retries = 5;          ///< attempts in a row that may bring nothing new, or too little
   std::chrono::seconds stall{30};
+  std::uint64_t least_rate = 0;
   std::string certificates = {};
 };
 

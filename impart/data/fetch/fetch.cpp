@@ -8,6 +8,7 @@
 #include <fmt/format.h>
 
 #include "impart/core/file.h"
+#include "impart/data/datasets.h"
 #include "impart/data/fetch/download.h"
 #include "impart/data/fetch/folder.h"
 #include "impart/data/fetch/part.h"
@@ -81,6 +82,7 @@ class Fetch {
     return (dest_ / fmt::format(".fetched-{}.json", set_.name)).string();
   }
   fs::path scratch_path() const { return dest_ / fmt::format(".{}.unpacked", set_.name); }
+  fs::path check_path() const { return dest_ / fmt::format(".{}.check", set_.name); }
   fs::path part_path(const FetchFile& file) const {
     return dest_ / fmt::format(".{}.part", file.name);
   }
@@ -102,6 +104,7 @@ class Fetch {
   fs::path obtain(const FetchFile& file);
   void download_part(const FetchFile& file);
   void stage(const FetchFile& file);
+  void check_loadable() const;
   void publish();
   void keep_archives() const;
   void remove_leftovers() const;
@@ -170,6 +173,7 @@ void Fetch::download_part(const FetchFile& file) {
                                    .bytes = bytes_of(file),
                                    .retries = spec_.retries,
                                    .stall = spec_.stall,
+                                   .least_rate = spec_.least_rate,
                                    .certificates = spec_.certificates};
   std::error_code error;
   const std::uintmax_t size = fs::file_size(download_spec.part, error);
@@ -207,6 +211,22 @@ void Fetch::stage(const FetchFile& file) {
   }
 }
 
+/// Published sums stand for published contents; sums of one's own for whatever a mirror has, an
+/// error page or an empty file. So what they vouch for is loaded before it gets its place.
+void Fetch::check_loadable() const {
+  if (spec_.sums.empty()) return;
+  const ScratchFolder folder(check_path());
+  for (const Staged& staged : staged_) {
+    fs::create_symlink(fs::absolute(staged.path), folder.path() / staged.file.name);
+  }
+  try {
+    load_data({.name = std::string(set_.dataset), .root = folder.path().string()});
+  } catch (const DataError& error) {
+    throw DataError(fmt::format("the files have the sums of {}, but are no {}: {}", spec_.sums,
+                                set_.name, error.what()));
+  }
+}
+
 /// The stamp comes first, so that files of a fetch that ends in between are known for its own.
 void Fetch::publish() {
   FetchStamp stamp{.sources = sums_, .files = {}};
@@ -231,6 +251,7 @@ void Fetch::remove_leftovers() const {
   for (const FetchFile& file : set_.files) remove_part(part_path(file).string());
   std::error_code ignored;
   fs::remove_all(scratch_path(), ignored);
+  fs::remove_all(check_path(), ignored);
   const std::string stamp = fs::path(stamp_path()).filename().string();
   for (const auto& entry : fs::directory_iterator(dest_, ignored)) {
     const std::string name = entry.path().filename().string();
@@ -249,6 +270,7 @@ FetchOutcome Fetch::run() {
   }
   protect_other_files(stamp);
   for (const FetchFile& file : set_.files) stage(file);
+  check_loadable();
   publish();
   if (spec_.keep_archive) keep_archives();
   remove_leftovers();

@@ -35,11 +35,12 @@ struct FetchSpec {
   /// A file as sha256sum writes it, whose sums count instead of the published ones: for mirrors
   /// that have packed an archive anew. Empty = the published sums.
   std::string sums = {};
-  bool keep_archive = false;       ///< leave archives in `dest`, beside what was unpacked
-  bool overwrite = false;          ///< replace files that are there and were not fetched
-  int retries = 5;                 ///< attempts in a row that may bring nothing new
-  std::chrono::seconds stall{30};  ///< a transfer that brings nothing for so long has failed
-  std::string certificates = {};   ///< PEM file of authorities to trust; empty = the system's
+  bool keep_archive = false;        ///< leave archives in `dest`, beside what was unpacked
+  bool overwrite = false;           ///< replace files that are there and were not fetched
+  int retries = 5;                  ///< attempts in a row that may bring nothing new
+  std::chrono::seconds stall{30};   ///< a transfer that brings nothing for so long has failed
+  std::uint64_t least_rate = 1000;  ///< as has one that brings fewer bytes per second for so long
+  std::string certificates = {};    ///< PEM file of authorities to trust; empty = the system's
 };
 
 struct FetchOutcome {

@@ -5,7 +5,9 @@
 
 #include <nlohmann/json.hpp>
 
+#include "impart/core/error.h"
 #include "impart/core/file.h"
+#include "impart/core/json.h"
 #include "impart/data/fetch/sums.h"
 
 namespace impart::data {
@@ -31,14 +33,17 @@ std::optional<FetchStamp> read_stamp(const std::string& path) {
   if (!fs::exists(path, ignored)) return std::nullopt;
   const InputFile file(path);
   try {
-    const auto json = nlohmann::json::parse(file.text());
+    const auto json = parse_json(file.text(), path);
     FetchStamp stamp{.sources = json.at("sources"), .files = {}};
     for (const auto& entry : json.at("files")) {
-      stamp.files.push_back(
-          {.name = entry.at("name"), .bytes = entry.at("bytes"), .sha256 = entry.at("sha256")});
+      stamp.files.push_back({.name = entry.at("name"),
+                             .bytes = whole_number(entry.at("bytes")),
+                             .sha256 = entry.at("sha256")});
     }
     return stamp;
   } catch (const nlohmann::json::exception&) {
+    return std::nullopt;
+  } catch (const DataError&) {
     return std::nullopt;
   }
 }

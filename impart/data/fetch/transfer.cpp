@@ -99,10 +99,12 @@ class Attempt {
   static std::size_t on_header(char* data, std::size_t size, std::size_t count, void* self);
   static std::size_t on_body(char* data, std::size_t size, std::size_t count, void* self);
   static int on_tick(void* self, curl_off_t, curl_off_t, curl_off_t, curl_off_t);
+  void watch_speed(curl_off_t received);
   void begin_body();
   void take(std::span<const std::byte> bytes);
 
   TransientFailure unsuccessful(std::string_view reason) const;
+  TransientFailure too_slow() const;
   std::optional<TransientFailure> judge_status();
   std::optional<TransientFailure> judge_error(CURLcode code) const;
 
@@ -119,7 +121,10 @@ class Attempt {
   curl_off_t received_ = 0;
   Clock::time_point last_news_ = Clock::now();
   bool is_stalled_ = false;
-  std::exception_ptr thrown_;  ///< in a callback, through which it cannot travel
+  Clock::time_point period_start_ = Clock::now();
+  curl_off_t received_before_ = 0;        ///< that period
+  std::optional<std::uint64_t> too_few_;  ///< bytes that came in a whole period
+  std::exception_ptr thrown_;             ///< in a callback, through which it cannot travel
 };
 
 Attempt::Attempt(const TransferSpec& spec, PartFile& part)
@@ -193,12 +198,23 @@ std::size_t Attempt::on_body(char* data, std::size_t size, std::size_t count, vo
 /// libcurl calls it at least once a second, from the first look-up of the host on.
 int Attempt::on_tick(void* self, curl_off_t, curl_off_t received, curl_off_t, curl_off_t) {
   auto& attempt = *static_cast<Attempt*>(self);
-  const auto now = Clock::now();
-  if (received != attempt.received_) attempt.last_news_ = now;
-  attempt.received_ = received;
-  attempt.is_stalled_ = now - attempt.last_news_ >= attempt.spec_.stall;
+  attempt.watch_speed(received);
+  const bool is_hopeless = attempt.is_stalled_ || attempt.too_few_;
   const auto& stop_requested = attempt.spec_.stop_requested;
-  return attempt.is_stalled_ || (stop_requested && stop_requested()) ? 1 : 0;
+  return is_hopeless || (stop_requested && stop_requested()) ? 1 : 0;
+}
+
+void Attempt::watch_speed(curl_off_t received) {
+  const auto now = Clock::now();
+  if (received != received_) last_news_ = now;
+  received_ = received;
+  is_stalled_ = now - last_news_ >= spec_.stall;
+  if (now - period_start_ < spec_.stall) return;
+  const auto came = static_cast<std::uint64_t>(received - received_before_);
+  const auto seconds = std::chrono::duration<double>(now - period_start_).count();
+  if (static_cast<double>(came) < static_cast<double>(spec_.least_rate) * seconds) too_few_ = came;
+  period_start_ = now;
+  received_before_ = received;
 }
 
 /// Decides whether the body goes on after the part or is a whole file.
@@ -233,6 +249,7 @@ std::optional<TransientFailure> Attempt::run() {
   const CURLcode code = curl_easy_perform(curl_.get());
   if (thrown_) std::rethrow_exception(thrown_);
   if (is_stalled_) return unsuccessful(fmt::format("nothing came for {} s", spec_.stall.count()));
+  if (too_few_) return too_slow();
   if (code == CURLE_ABORTED_BY_CALLBACK) throw FetchStopped("stopped");
   if (has_changed_) return unsuccessful("the file on the server is another one than before");
   const bool has_answer = code == CURLE_OK || code == CURLE_WRITE_ERROR;
@@ -251,6 +268,14 @@ TransientFailure Attempt::unsuccessful(std::string_view reason) const {
   return {.reason = fmt::format("{}: {}", spec_.url, reason),
           .reached = connected_after > 0,
           .wait_at_least = std::chrono::seconds(seconds)};
+}
+
+TransientFailure Attempt::too_slow() const {
+  TransientFailure failure =
+      unsuccessful(fmt::format("only {} bytes came in {} s, less than {} a second (--min-rate)",
+                               *too_few_, spec_.stall.count(), spec_.least_rate));
+  failure.slow = true;
+  return failure;
 }
 
 std::optional<TransientFailure> Attempt::judge_status() {

@@ -15,6 +15,7 @@ struct TransferSpec {
   std::string url;          ///< https, http or file
   std::uint64_t bytes = 0;  ///< size that the file must have; 0 = any
   std::chrono::seconds stall{30};
+  std::uint64_t least_rate = 0;   ///< bytes per second, over `stall`; fewer are a failure
   std::string certificates = {};  ///< PEM file of authorities to trust; empty = the system's
   Progress progress = {};
   std::function<bool()> stop_requested = {};
@@ -24,6 +25,7 @@ struct TransferSpec {
 struct TransientFailure {
   std::string reason;                     ///< names the URL
   bool reached = true;                    ///< whether there was a server at all
+  bool slow = false;                      ///< less came than least_rate asks for
   std::chrono::seconds wait_at_least{0};  ///< what the server asked for
 };
 

@@ -33,6 +33,7 @@ class Unpacking {
 
  private:
   [[noreturn]] void refuse(std::string_view why) const;
+  [[noreturn]] void refuse_damage() const;
   bool next_entry();
   void check_entry() const;
   void take_entry();
@@ -58,7 +59,7 @@ Unpacking::Unpacking(const UnpackSpec& spec, const FetchHooks& hooks)
   archive_read_support_format_tar(archive_.get());
   if (archive_read_open_filename(archive_.get(), spec.archive.c_str(), kBufferBytes) <
       ARCHIVE_WARN) {
-    refuse(archive_error_string(archive_.get()));
+    refuse_damage();
   }
   packed_bytes_ = std::filesystem::file_size(spec.archive);
 }
@@ -70,12 +71,18 @@ void Unpacking::refuse(std::string_view why) const {
                               name == nullptr ? "" : fmt::format(", entry '{}'", name), why));
 }
 
+/// For what the library says of an archive, which may be nothing.
+void Unpacking::refuse_damage() const {
+  const char* why = archive_error_string(archive_.get());
+  refuse(why == nullptr ? "it is damaged" : why);
+}
+
 bool Unpacking::next_entry() {
   entry_ = nullptr;
   archive_entry* entry = nullptr;
   const int status = archive_read_next_header(archive_.get(), &entry);
   if (status == ARCHIVE_EOF) return false;
-  if (status < ARCHIVE_WARN) refuse(archive_error_string(archive_.get()));
+  if (status < ARCHIVE_WARN) refuse_damage();
   entry_ = entry;
   return true;
 }
@@ -125,7 +132,7 @@ FetchedFile Unpacking::write_member(const FetchMember& member) {
 std::size_t Unpacking::read_data() {
   if (hooks_.stop_requested && hooks_.stop_requested()) throw FetchStopped("stopped");
   const la_ssize_t got = archive_read_data(archive_.get(), buffer_.data(), buffer_.size());
-  if (got < 0) refuse(archive_error_string(archive_.get()));
+  if (got < 0) refuse_damage();
   if (progress_) {
     progress_(static_cast<std::uint64_t>(archive_filter_bytes(archive_.get(), -1)), packed_bytes_);
   }

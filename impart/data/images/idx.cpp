@@ -77,6 +77,18 @@ IdxArray<kDimensions> parse_idx(const DataFile& file) {
   return array;
 }
 
+/// How large a file is by its header; parse_idx finds out whether that can be.
+template <std::size_t kDimensions>
+std::uint64_t promised_bytes(std::span<const std::byte> front) {
+  constexpr std::size_t kStart = 4 + 4 * kDimensions;
+  if (front.size() < kStart) return kStart;
+  std::uint64_t bytes = 1;
+  for (std::size_t k = 0; k < kDimensions; ++k) {
+    bytes *= std::min(big_endian_word(front, 4 + 4 * k), k == 0 ? ~0u : kLargestSide);
+  }
+  return kStart + bytes;
+}
+
 void check_labels(const DataFile& file, const IdxArray<1>& labels) {
   for (std::size_t i = 0; i < labels.elements.size(); ++i) {
     const auto label = std::to_integer<std::uint32_t>(labels.elements[i]);
@@ -94,8 +106,8 @@ struct IdxPair {
   std::uint64_t count;  ///< that are wanted
 
   IdxPair(const std::string& root, std::string_view prefix, std::uint64_t limit)
-      : image_file(root, fmt::format("{}-images-idx3-ubyte", prefix), kAdvice),
-        label_file(root, fmt::format("{}-labels-idx1-ubyte", prefix), kAdvice),
+      : image_file(root, fmt::format("{}-images-idx3-ubyte", prefix), kAdvice, promised_bytes<3>),
+        label_file(root, fmt::format("{}-labels-idx1-ubyte", prefix), kAdvice, promised_bytes<1>),
         images(parse_idx<3>(image_file)),
         labels(parse_idx<1>(label_file)),
         count(limit == 0 ? images.extents[0] : std::min<std::uint64_t>(images.extents[0], limit)) {

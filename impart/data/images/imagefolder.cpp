@@ -33,6 +33,7 @@ namespace fs = std::filesystem;
 
 constexpr std::string_view kFolderAdvice =
     "data.root must name a folder with train/CLASS/*.jpg|jpeg|png and val/CLASS/… or test/CLASS/…";
+constexpr off_t kLargestPhoto = 1 << 29;
 constexpr int kDeepest = 16;  // folders inside folders: beyond that, links go round in circles
 
 bool is_photo(std::string_view name) {
@@ -94,8 +95,9 @@ void find_photos(const std::string& root, const std::string& below, int depth,
     if (S_ISDIR(facts.st_mode)) {
       find_photos(root, name, depth + 1, found);
     } else if (S_ISREG(facts.st_mode) && is_photo(name)) {
-      if (facts.st_size > std::numeric_limits<std::uint32_t>::max()) {
-        throw DataError(fmt::format("{}/{}: over 4 GiB", root, name));
+      if (facts.st_size > kLargestPhoto) {
+        throw DataError(
+            fmt::format("{}/{}: over {} MiB: no photograph", root, name, kLargestPhoto >> 20));
       }
       found.push_back({name, static_cast<std::uint32_t>(facts.st_size)});
     }

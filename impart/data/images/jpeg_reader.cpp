@@ -61,6 +61,15 @@ void skip_bytes(j_decompress_ptr jpeg, long count) {
 
 void do_nothing(j_decompress_ptr) {}
 
+/// A scan of a few bytes may go over all of a picture: a file of many keeps a decoder busy.
+void count_scans(j_common_ptr jpeg) {
+  constexpr int kMostScans = 100;
+  if (reinterpret_cast<j_decompress_ptr>(jpeg)->input_scan_number <= kMostScans) return;
+  auto* errors = reinterpret_cast<JpegErrors*>(jpeg->err);
+  std::snprintf(errors->message.data(), errors->message.size(), "over %d scans", kMostScans);
+  std::longjmp(errors->back, 1);
+}
+
 class JpegReader final : public PhotoReader {
  public:
   explicit JpegReader(std::span<const std::byte> payload) : bytes_(payload.size()) {
@@ -76,6 +85,8 @@ class JpegReader final : public PhotoReader {
     source_.bytes_in_buffer = payload.size();
     jpeg_create_decompress(&jpeg_);
     jpeg_.src = &source_;
+    progress_.progress_monitor = count_scans;
+    jpeg_.progress = &progress_;
     try {
       guard([this] { jpeg_read_header(&jpeg_, TRUE); });
     } catch (...) {
@@ -88,6 +99,10 @@ class JpegReader final : public PhotoReader {
   ~JpegReader() override { jpeg_destroy_decompress(&jpeg_); }
   JpegReader(const JpegReader&) = delete;
   JpegReader& operator=(const JpegReader&) = delete;
+
+  bool is_held_whole() const override {
+    return jpeg_has_multiple_scans(const_cast<j_decompress_ptr>(&jpeg_)) != FALSE;
+  }
 
   std::uint32_t shrink(std::uint32_t most) override {
     std::uint32_t factor = 1;
@@ -165,6 +180,7 @@ class JpegReader final : public PhotoReader {
   jpeg_decompress_struct jpeg_{};
   JpegErrors errors_{};
   jpeg_source_mgr source_{};
+  jpeg_progress_mgr progress_{};
   std::size_t bytes_;
   bool is_cmyk_ = false;
   std::vector<std::uint8_t> row_;

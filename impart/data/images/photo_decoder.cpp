@@ -13,6 +13,8 @@
 namespace impart::data {
 namespace {
 
+constexpr std::uint32_t kLongestSide = 65535;  // JPEG's
+
 /// Which part of a picture is seen, and how: what of it becomes how many pixels along each axis.
 struct PhotoView {
   AxisSpec columns, rows;
@@ -88,9 +90,16 @@ class PhotoDecoder final : public PayloadDecoder {
  private:
   void check_size(const PhotoReader& photo) const {
     const std::uint64_t pixels = std::uint64_t{photo.width()} * photo.height();
-    if (pixels == 0 || pixels > spec_.largest_pixels) {
-      throw DataError(fmt::format("a photo of {}x{} pixels, where {} are the most", photo.width(),
-                                  photo.height(), spec_.largest_pixels));
+    const bool is_held = photo.is_held_whole();
+    const std::uint64_t most = is_held ? spec_.largest_held_pixels : spec_.largest_pixels;
+    if (pixels == 0 || pixels > most) {
+      throw DataError(fmt::format("a photo of {}x{} pixels, where {} are the most{}", photo.width(),
+                                  photo.height(), most,
+                                  is_held ? " of a progressive or interlaced one" : ""));
+    }
+    if (std::max(photo.width(), photo.height()) > kLongestSide) {
+      throw DataError(fmt::format("a photo of {}x{} pixels, where {} are the most of a side",
+                                  photo.width(), photo.height(), kLongestSide));
     }
   }
 

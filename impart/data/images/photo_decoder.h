@@ -12,6 +12,8 @@ struct PhotoSpec {
   std::uint32_t size = 224;  ///< height and width of the decoded image
   /// Photographs of more pixels are refused before anything is decoded.
   std::uint64_t largest_pixels = std::uint64_t{1} << 28;
+  /// The same for those that are held whole while they are read: at most 0.5 GiB.
+  std::uint64_t largest_held_pixels = std::uint64_t{1} << 26;
 };
 
 /// Normalisation of photographs, red, green, blue: what ImageNet's models are trained with.

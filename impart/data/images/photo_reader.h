@@ -19,6 +19,9 @@ class PhotoReader {
   std::uint32_t width() const { return width_; }
   std::uint32_t height() const { return height_; }
 
+  /// Whether all of the picture is held in memory while it is read.
+  virtual bool is_held_whole() const = 0;
+
   /// Makes the picture smaller, before it is read, by the largest factor it can: 1, 2, 4 or 8, but
   /// at most `most`. Its sides are then rounded up.
   virtual std::uint32_t shrink(std::uint32_t most) = 0;

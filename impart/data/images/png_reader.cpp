@@ -41,6 +41,10 @@ class PngReader final : public PhotoReader {
   PngReader(const PngReader&) = delete;
   PngReader& operator=(const PngReader&) = delete;
 
+  bool is_held_whole() const override {
+    return png_get_interlace_type(png_, info_) != PNG_INTERLACE_NONE;
+  }
+
   std::uint32_t shrink(std::uint32_t) override { return 1; }
 
   void start(const CropBox& window) override {

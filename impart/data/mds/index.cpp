@@ -8,6 +8,7 @@
 
 #include "impart/core/error.h"
 #include "impart/core/file.h"
+#include "impart/core/json.h"
 
 namespace impart::data {
 namespace {
@@ -70,12 +71,13 @@ void check_name(const std::string& name) {
     inside = inside && name.substr(at, end - at) != "..";
     at = end + 1;
   }
-  if (!inside) throw DataError(fmt::format("file name '{}' leads out of the folder", name));
+  if (!inside)
+    throw DataError(fmt::format("file name '{}' leads out of the folder", shorten(name)));
 }
 
 MdsFile parse_file(const json& value) {
   MdsFile file{.name = value.at("basename").get<std::string>(),
-               .bytes = value.at("bytes").get<std::uint64_t>()};
+               .bytes = whole_number(value.at("bytes"))};
   check_name(file.name);
   if (value.contains("hashes")) value.at("hashes").get_to(file.hashes);
   return file;
@@ -91,7 +93,7 @@ std::vector<MdsColumn> parse_columns(const json& shard) {
   }
   std::vector<MdsColumn> columns;
   for (std::size_t i = 0; i < names.size(); ++i) {
-    const auto bytes = sizes[i].is_null() ? 0 : sizes[i].get<std::uint64_t>();
+    const auto bytes = sizes[i].is_null() ? 0 : whole_number(sizes[i]);
     const std::uint32_t known = mds_fixed_bytes(encodings[i]);
     if (bytes > kMostShardBytes || (known != 0 && known != bytes)) {
       throw DataError(fmt::format("column '{}' ({}) cannot have values of {} bytes", names[i],
@@ -105,13 +107,13 @@ std::vector<MdsColumn> parse_columns(const json& shard) {
 void check_known(const json& shard) {
   if (shard.at("version") != kVersion || shard.at("format") != "mds") {
     throw DataError(fmt::format("format {} version {}, not \"mds\" version {}",
-                                shard.at("format").dump(), shard.at("version").dump(), kVersion));
+                                shown(shard.at("format")), shown(shard.at("version")), kVersion));
   }
 }
 
 MdsShard parse_shard(const json& value) {
   check_known(value);
-  MdsShard shard{.samples = value.at("samples").get<std::uint64_t>(),
+  MdsShard shard{.samples = whole_number(value.at("samples")),
                  .raw = parse_file(value.at("raw_data"))};
   const bool is_zipped = value.contains("zip_data") && !value.at("zip_data").is_null();
   if (is_zipped) {
@@ -129,7 +131,7 @@ MdsShard parse_shard(const json& value) {
 
 MdsIndex parse_index(const std::string& folder, const json& value) {
   if (value.at("version") != kVersion) {
-    throw DataError(fmt::format("version {}, not {}", value.at("version").dump(), kVersion));
+    throw DataError(fmt::format("version {}, not {}", shown(value.at("version")), kVersion));
   }
   MdsIndex index{.folder = folder, .columns = {}, .shards = {}};
   for (const json& shard : value.at("shards")) {
@@ -161,7 +163,7 @@ MdsIndex read_mds_index(const std::string& folder) {
         fmt::format("{}: not a usable index of MDS shards: {}", file.path(), error.what()));
   };
   try {
-    return parse_index(folder, json::parse(file.text()));
+    return parse_index(folder, parse_json(file.text(), "index.json"));
   } catch (const json::exception& error) {
     throw damaged(error);
   } catch (const DataError& error) {

@@ -1,5 +1,6 @@
 #include "impart/data/mds/shard.h"
 
+#include <algorithm>
 #include <cerrno>
 #include <cstring>
 #include <filesystem>
@@ -33,6 +34,15 @@ void check_size(int descriptor, const MdsShardFile& file) {
   if (found == file.entry->bytes) return;
   throw DataError(fmt::format("{}: has {} bytes, but index.json says {}{}", file.path, found,
                               file.entry->bytes, found < file.entry->bytes ? ": truncated" : ""));
+}
+
+/// Blank images and the like shrink well, but files that hold a thousand times their size, and more
+/// than a shard usually has, are made to fill memory.
+void check_expansion(const MdsShardFile& file, const MdsShard& shard) {
+  constexpr std::uint64_t kUsualBytes = std::uint64_t{256} << 20, kMostExpansion = 1000;
+  if (shard.raw.bytes <= std::max(kUsualBytes, kMostExpansion * file.entry->bytes)) return;
+  throw DataError(fmt::format("{}: {} bytes cannot hold the {} bytes that index.json tells of",
+                              file.path, file.entry->bytes, shard.raw.bytes));
 }
 
 }  // namespace
@@ -100,6 +110,7 @@ struct MdsShardStream::Unzip {
 MdsShardStream::MdsShardStream(const std::string& folder, const MdsShard& shard)
     : file_(find_mds_file(folder, shard)), opened_(file_.path) {
   check_size(opened_.descriptor(), file_);
+  if (file_.zipped) check_expansion(file_, shard);
   ::posix_fadvise(opened_.descriptor(), 0, 0, POSIX_FADV_SEQUENTIAL);
   if (file_.zipped) unzip_ = std::make_unique<Unzip>();
 }

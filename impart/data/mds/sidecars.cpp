@@ -8,6 +8,7 @@
 #include "impart/core/column_file.h"
 #include "impart/core/error.h"
 #include "impart/core/file.h"
+#include "impart/core/json.h"
 #include "impart/data/mds/columns.h"
 
 namespace impart::data {
@@ -40,7 +41,7 @@ void read_json(const std::string& path, Parse&& parse) {
   if (!exists(path)) return;
   const InputFile file(path);
   try {
-    parse(json::parse(file.text()));
+    parse(parse_json(file.text(), path));
   } catch (const json::exception& error) {
     throw DataError(fmt::format("{}: not what is expected there: {}", path, error.what()));
   }

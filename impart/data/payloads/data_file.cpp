@@ -40,7 +40,7 @@ class Inflation {
   z_stream stream{};
 };
 
-std::vector<std::byte> unpack_gzip(const InputFile& file) {
+std::vector<std::byte> unpack_gzip(const InputFile& file, MostBytes* most_bytes) {
   const std::span<const std::byte> packed = file.bytes();
   if (packed.size() > std::numeric_limits<uInt>::max()) {
     throw DataError(fmt::format("{}: over 4 GiB: unpack it first", file.path()));
@@ -52,6 +52,7 @@ std::vector<std::byte> unpack_gzip(const InputFile& file) {
   std::vector<std::byte> contents;
   constexpr uInt kStep = 1u << 20;
   int status = Z_OK;
+  std::uint64_t most = kStep;
   while (status == Z_OK) {
     const std::size_t filled = contents.size();
     contents.resize(filled + kStep);
@@ -59,6 +60,11 @@ std::vector<std::byte> unpack_gzip(const InputFile& file) {
     stream.avail_out = kStep;
     status = inflate(&stream, Z_NO_FLUSH);
     contents.resize(filled + kStep - stream.avail_out);
+    if (filled == 0) most = most_bytes(contents);
+    if (contents.size() > most) {
+      throw DataError(
+          fmt::format("{}: unpacks to more than the {} bytes it can have", file.path(), most));
+    }
   }
   const auto offset = packed.size() - stream.avail_in;
   if (status != Z_STREAM_END) {
@@ -75,9 +81,14 @@ std::vector<std::byte> unpack_gzip(const InputFile& file) {
 
 }  // namespace
 
-DataFile::DataFile(const std::string& root, std::string_view name, std::string_view advice)
+std::uint64_t any_plausible_bytes(std::span<const std::byte>) {
+  return std::uint64_t{1} << 30;
+}
+
+DataFile::DataFile(const std::string& root, std::string_view name, std::string_view advice,
+                   MostBytes* most_bytes)
     : file_(find_file(root, name, advice)), unpacked_(file_.path().ends_with(kGzipSuffix)) {
-  if (unpacked_) unpacked_bytes_ = unpack_gzip(file_);
+  if (unpacked_) unpacked_bytes_ = unpack_gzip(file_, most_bytes);
 }
 
 }  // namespace impart::data

@@ -5,6 +5,7 @@
 
 #include <fcntl.h>
 #include <fmt/format.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "impart/core/error.h"
@@ -13,11 +14,15 @@ namespace impart::data {
 
 OpenFile::OpenFile(const std::string& path) {
   do {
-    descriptor_ = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
+    descriptor_ = ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);
   } while (descriptor_ < 0 && errno == EINTR);
   if (descriptor_ < 0) {
     throw DataError(fmt::format("{}: cannot open: {}", path, std::strerror(errno)));
   }
+  struct stat status {};
+  if (::fstat(descriptor_, &status) == 0 && S_ISREG(status.st_mode)) return;
+  ::close(descriptor_);
+  throw DataError(fmt::format("{}: cannot read: is no regular file", path));
 }
 
 OpenFile::~OpenFile() {

@@ -8,7 +8,8 @@ import subprocess
 import tarfile
 import unittest
 
-from fetch_case import BATCHES, CIFAR, CIFAR10, PART, PROGRAM, FetchCase, packed
+from fetch_case import (BATCHES, CIFAR, CIFAR10, PART, PROGRAM, FetchCase, cifar_records,
+                        fashion_files, packed)
 
 
 class BadInputTest(FetchCase):
@@ -26,6 +27,19 @@ class BadInputTest(FetchCase):
         (self.folder / "sums").write_text(f"{'0' * 64}  other.gz\n")
         self.fail_with(65, f"sums: has no sum for {CIFAR}", "cifar10", server.url)
         self.assertEqual(server.requests, [])
+
+    def test_own_sums_do_not_make_anything_a_data_set(self):
+        for content in [b"x", b"<html>Not here any more</html>\n"]:
+            files = dict(fashion_files(), **{"t10k-images-idx3-ubyte.gz": content})
+            self.fail_with(65, ["the files have the sums of sums, but are no fashion-mnist",
+                                "t10k-images-idx3-ubyte.gz: byte "], "fashion-mnist",
+                           self.serve(files).url)
+            self.assertEqual(self.visible(), {})
+            files = {name: cifar_records(name, 4) for name in BATCHES}
+            files["data_batch_3.bin"] = content
+            self.fail_with(65, ["are no cifar10", "data_batch_3.bin: byte 0"], "cifar10",
+                           self.serve({CIFAR: packed(files, "cifar")}).url)
+            self.assertEqual(self.visible(), {})
 
     def test_a_file_that_is_not_there(self):
         server = self.serve({})

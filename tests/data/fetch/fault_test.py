@@ -12,7 +12,7 @@ import subprocess
 import time
 import unittest
 
-from fetch_case import BATCHES, CIFAR, CIFAR10, PART, FetchCase, packed
+from fetch_case import BATCHES, CIFAR, CIFAR10, PART, FetchCase, cifar_records, packed
 
 DRAW = random.Random(int(os.environ.get("IMPART_TEST_SEED", "1")))
 
@@ -43,7 +43,7 @@ class FaultTest(FetchCase):
         self.check_cifar10()
 
     def test_a_kill_at_any_moment_loses_nothing(self):
-        files = {name: DRAW.randbytes(2_000_000) for name in BATCHES}
+        files = {name: cifar_records(name, 650) for name in BATCHES}
         archive = packed(files, "cifar")
         self.write_sums({CIFAR: archive})
         (self.folder / CIFAR).write_bytes(archive)
@@ -141,6 +141,18 @@ class FaultTest(FetchCase):
         server.faults = [("stall", 20000)]
         self.succeed("cifar10", server.url, "--stall", "1")
         self.assertEqual(server.ranges, [None, "bytes=20000-"])
+        self.check_cifar10()
+
+    def test_a_trickle_is_given_up(self):
+        server = self.serve(CIFAR10)
+        server.bytes_per_second = 3000
+        started = time.time()
+        self.fail_with(74, ["bytes came in 1 s, less than 100000 a second (--min-rate)",
+                            "gave up after 2 attempts", "bytes are kept"], "cifar10", server.url,
+                       "--stall", "1", "--min-rate", "100000", "--retries", "1")
+        self.assertLess(time.time() - started, 10)
+        server.bytes_per_second = None
+        self.succeed("cifar10", server.url)
         self.check_cifar10()
 
     def test_a_server_that_is_not_there_is_named_at_once(self):

@@ -42,6 +42,16 @@ void expect_the_three_images(const ImageSet& set) {
   for (std::size_t k = 0; k < set.pixels.size(); ++k) ASSERT_EQ(set.pixels[k], k % 256);
 }
 
+TEST(Idx, StopsUnpackingWhereTheHeaderEnds) {
+  const TemporaryFolder folder;
+  write_mnist(folder);
+  std::filesystem::remove(folder / "train-images-idx3-ubyte");
+  const std::string blank(std::size_t{1} << 28, '\0');
+  folder.write("train-images-idx3-ubyte.gz", gzip(idx_images(3, 28, 28) + blank));
+  EXPECT_EQ(complaint(folder), folder / "train-images-idx3-ubyte.gz" +
+                                   ": unpacks to more than the 2368 bytes it can have");
+}
+
 TEST(Idx, ReadsImagesAndLabels) {
   const TemporaryFolder folder;
   write_mnist(folder);

@@ -52,6 +52,38 @@ TEST(PhotoDecoder, RefusesPicturesOverItsLimit) {
             "a photo of 90x70 pixels, where 6299 are the most");
 }
 
+TEST(PhotoDecoder, HoldsNoLargePictureWhole) {
+  const auto decoder = make_photo_decoder({.size = 8, .largest_held_pixels = 6299});
+  std::vector<std::uint8_t> pixels(192);
+  const auto decode = [&](const std::string& content) {
+    decoder->decode(std::as_bytes(std::span(content)), {}, pixels);
+  };
+  const std::vector<jpeg_scan_info> one_by_one = {
+      {1, {0}, 0, 63, 0, 0}, {1, {1}, 0, 63, 0, 0}, {1, {2}, 0, 63, 0, 0}};
+  for (const std::string& content :
+       {testing::png_of(90, 70, true), testing::jpeg_of(90, 70, 0, one_by_one)}) {
+    EXPECT_EQ(
+        message_of<DataError>([&] { decode(content); }),
+        "a photo of 90x70 pixels, where 6299 are the most of a progressive or interlaced one");
+  }
+  decode(testing::png_of(90, 70));
+  decode(testing::jpeg_of(90, 70));
+  EXPECT_EQ(message_of<DataError>([&] { decode(testing::png_of(70000, 1)); }),
+            "a photo of 70000x1 pixels, where 65535 are the most of a side");
+}
+
+TEST(PhotoDecoder, RefusesAJpegOfVeryManyScans) {
+  std::vector<jpeg_scan_info> scans = {{3, {0, 1, 2}, 0, 0, 0, 0}};
+  for (int component = 0; component < 3; ++component) {
+    for (int k = 1; k < 64; ++k) scans.push_back({1, {component}, k, k, 0, 0});
+  }
+  const std::string message =
+      message_of<DataError>([&] { decoded(testing::jpeg_of(64, 64, 0, scans)); });
+  EXPECT_TRUE(message.ends_with("over 100 scans")) << message;
+  scans.resize(1 + 63);
+  EXPECT_EQ(message_of<DataError>([&] { decoded(testing::jpeg_of(64, 64, 0, scans)); }), "");
+}
+
 TEST(PhotoDecoder, RefusesSizesThatCannotBe) {
   EXPECT_THROW(make_photo_decoder({.size = 0}), ConfigError);
   EXPECT_THROW(make_photo_decoder({.size = 1u << 20}), ConfigError);

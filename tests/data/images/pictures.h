@@ -26,7 +26,8 @@ inline std::vector<std::uint8_t> smooth_pixels(std::uint32_t width, std::uint32_
   return pixels;
 }
 
-inline std::string jpeg_of(std::uint32_t width, std::uint32_t height, std::uint32_t shade = 0) {
+inline std::string jpeg_of(std::uint32_t width, std::uint32_t height, std::uint32_t shade = 0,
+                           const std::vector<jpeg_scan_info>& scans = {}) {
   std::vector<std::uint8_t> pixels = smooth_pixels(width, height, shade);
   jpeg_compress_struct jpeg{};
   jpeg_error_mgr errors{};
@@ -40,6 +41,10 @@ inline std::string jpeg_of(std::uint32_t width, std::uint32_t height, std::uint3
   jpeg.input_components = 3;
   jpeg.in_color_space = JCS_RGB;
   jpeg_set_defaults(&jpeg);
+  if (!scans.empty()) {
+    jpeg.scan_info = scans.data();
+    jpeg.num_scans = static_cast<int>(scans.size());
+  }
   jpeg_start_compress(&jpeg, TRUE);
   for (std::size_t y = 0; y < height; ++y) {
     JSAMPROW row = pixels.data() + y * width * 3;

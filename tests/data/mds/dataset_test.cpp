@@ -138,7 +138,7 @@ TEST(MdsDataset, RefusesSidecarsThatDoNotFit) {
   folder.write("set/classes.json", "[\"a\", \"b\"]");
   EXPECT_TRUE(contains(complaint(), "classes.json: 2 names, but there is a label 2"));
   folder.write("set/classes.json", "{broken");
-  EXPECT_TRUE(contains(complaint(), "classes.json: not what is expected there"));
+  EXPECT_TRUE(contains(complaint(), "classes.json: offset 2: is not JSON"));
   folder.write("set/classes.json", "[\"a\", \"b\", \"c\", \"d\"]");
   folder.write("set/channels.json", "{\"mean\": [1], \"std\": [1, 2]}");
   EXPECT_TRUE(contains(complaint(), "channels.json: 1 means, but 2 deviations"));

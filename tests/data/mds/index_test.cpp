@@ -80,6 +80,12 @@ TEST(MdsIndex, SaysWhatIsWrongWithAShard) {
   complain("/raw_data", nullptr);
 }
 
+TEST(MdsIndex, RefusesADepthThatWouldOverflowTheStack) {
+  const std::string deep = std::string(300'000, '[') + std::string(300'000, ']');
+  EXPECT_TRUE(contains(complaint("{\"version\": " + deep + ", \"shards\": []}"), "nested deeper"));
+  EXPECT_LT(complaint("{\"version\": \"" + std::string(1 << 20, 'x') + "\"}").size(), 500u);
+}
+
 TEST(MdsIndex, AllowsFilesInSubfolders) {
   const TemporaryFolder folder;
   json index = sound_index();

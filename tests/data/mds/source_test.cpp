@@ -222,6 +222,19 @@ TEST(MdsSource, FindsDamageInCompressedShards) {
   EXPECT_EQ(silent, 0) << "damage that nobody noticed";
 }
 
+TEST(MdsSource, MakesNoRoomForWhatAFileCannotHold) {
+  const TemporaryFolder folder;
+  write_shards(folder.path(), {.samples = 2, .compression = "zstd"});
+  std::string index = testing::read_text(folder / "index.json");
+  const std::size_t raw = index.find("\"raw_data\": {\"basename\"");
+  const std::size_t number = index.find("\"bytes\": ", raw) + 9;
+  index.replace(number, index.find(',', number) - number, "4000000000");
+  folder.write("index.json", index);
+  EXPECT_TRUE(contains(complaint(folder.path()),
+                       "bytes cannot hold the 4000000000 bytes that index.json tells of"))
+      << complaint(folder.path());
+}
+
 TEST(MdsSource, RefusesCompressionItDoesNotKnow) {
   const TemporaryFolder folder;
   write_shards(folder.path(), {.samples = 2, .compression = "zstd"});

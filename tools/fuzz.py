@@ -1,0 +1,114 @@
+#!/usr/bin/env python3
+"""Tries inputs that nobody wrote on every reader of files, by libFuzzer (tests/fuzz/).
+
+    tools/fuzz.py --seconds 60              all targets, a minute of two cores in all
+    tools/fuzz.py --seconds 600 npy photo   these, ten minutes
+
+Inputs that reach something new stay in build/fuzz/corpus/, and the next call starts from them. One
+that crashes a reader, takes over 10 s or over 1 GB is kept in build/fuzz/found/:
+
+    build/fuzz/bin/impart_fuzz --target=npy build/fuzz/found/npy-crash-…
+"""
+
+import argparse
+import concurrent.futures
+import dataclasses
+import os
+import pathlib
+import re
+import subprocess
+import sys
+
+ROOT = pathlib.Path(__file__).resolve().parents[1]
+BUILD = ROOT / "build" / "fuzz"
+PROGRAM = BUILD / "bin" / "impart_fuzz"
+LIMITS = ["-rss_limit_mb=1024", "-timeout=10"]
+# A reader may ask for more than there is; that is an error of ours (too much memory), not a report.
+ENVIRONMENT = {**os.environ, "ASAN_OPTIONS": "allocator_may_return_null=0:max_allocation_size_mb=1024"}
+
+
+@dataclasses.dataclass
+class Outcome:
+    target: str
+    inputs: int = 0
+    megabytes: int = 0
+    found: tuple = ()  # names of files, each "TARGET-crash-…", "-timeout-…", "-oom-…" or "-leak-…"
+    failed: bool = False  # it ended in another way than by its time
+
+    def count(self, *kinds):
+        return sum(any(f"-{kind}-" in name for kind in kinds) for name in self.found)
+
+
+def build():
+    subprocess.run(["cmake", "--workflow", "--preset", "fuzz"], cwd=ROOT, check=True,
+                   stdout=subprocess.DEVNULL)
+
+
+def lengths():
+    """The targets, and the longest input of each."""
+    listed = subprocess.run([PROGRAM, "--list"], check=True, capture_output=True, text=True).stdout
+    return {name: int(length) for name, length in (line.split() for line in listed.splitlines())}
+
+
+def statistic(log, name):
+    found = re.search(rf"stat::{name}: +(\d+)", log)
+    return int(found[1]) if found else 0
+
+
+def fuzz(target, length, seconds, folder):
+    """Runs one target; one that was stopped by a find goes on until its time is over."""
+    before = set(os.listdir(folder))
+    done = subprocess.run(
+        [PROGRAM, f"--target={target}", BUILD / "corpus" / target, f"-max_total_time={seconds}",
+         f"-max_len={length}", *LIMITS, "-print_final_stats=1", "-detect_leaks=1",
+         f"-artifact_prefix={folder}/{target}-"],
+        capture_output=True, text=True, errors="replace", check=False, env=ENVIRONMENT)
+    log = done.stderr
+    if done.returncode != 0:
+        (folder / f"{target}.log").write_text(log)
+    new = sorted(set(os.listdir(folder)) - before - {f"{target}.log"})
+    found = tuple(name for name in new if name.startswith(f"{target}-"))
+    return Outcome(target, statistic(log, "number_of_executed_units"),
+                   statistic(log, "peak_rss_mb"), found, done.returncode != 0)
+
+
+def print_table(outcomes):
+    print(f"{'target':<18} {'inputs':>12} {'crashes':>8} {'hangs':>6} {'> 1 GB':>7} {'MB':>6}")
+    rows = [*outcomes, Outcome("all", sum(one.inputs for one in outcomes),
+                               max(one.megabytes for one in outcomes),
+                               sum((one.found for one in outcomes), ()))]
+    for one in rows:
+        print(f"{one.target:<18} {one.inputs:>12,} {one.count('crash', 'leak'):>8} "
+              f"{one.count('timeout'):>6} {one.count('oom'):>7} {one.megabytes:>6}")
+    for one in outcomes:
+        for name in one.found:
+            print(f"found: {BUILD / 'found' / name}")
+        if one.failed and not one.found:
+            print(f"failed: {BUILD / 'found' / one.target}.log")
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__,
+                                     formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("targets", nargs="*", metavar="TARGET", help="all, if none is named")
+    parser.add_argument("--seconds", type=int, default=60, help="in all (default 60)")
+    parser.add_argument("--jobs", type=int, default=2, help="at once (default 2)")
+    options = parser.parse_args()
+    build()
+    known = lengths()
+    unknown = [name for name in options.targets if name not in known]
+    if unknown:
+        sys.exit(f"fuzz.py: no target {', '.join(unknown)}; there are {', '.join(known)}")
+    subprocess.run([PROGRAM, f"--write-seeds={BUILD / 'corpus'}"], check=True)
+    folder = BUILD / "found"
+    folder.mkdir(exist_ok=True)
+    targets = options.targets or list(known)
+    seconds = max(1, options.seconds * options.jobs // len(targets))
+    with concurrent.futures.ThreadPoolExecutor(options.jobs) as pool:
+        outcomes = list(pool.map(lambda name: fuzz(name, known[name], seconds, folder), targets))
+    print_table(outcomes)
+    sys.exit(any(one.failed for one in outcomes))
+
+
+if __name__ == "__main__":
+    main()
