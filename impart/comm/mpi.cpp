@@ -67,6 +67,7 @@ class MpiCommunicator final : public Communicator {
       MPI_Comm_dup(MPI_COMM_WORLD, communicator);
       MPI_Comm_set_errhandler(*communicator, MPI_ERRORS_RETURN);
     }
+    session_.keep_core_in_calls();
     lookout_.start();
   }
 

@@ -2,6 +2,7 @@
 
 #include <cstdlib>
 
+#include <dlfcn.h>
 #include <fmt/format.h>
 #include <mpi.h>
 
@@ -18,6 +19,14 @@ void keep_off_the_network() {
   if (is_on_one_machine([](const char* name) { return std::getenv(name); })) {
     ::setenv("OMPI_MCA_btl", "^tcp,ofi", kKeepUsersChoice);
   }
+}
+
+/// Whether Open MPI gave its core away before. Nothing in other MPIs.
+bool set_yielding(bool yields) {
+  using Set = bool(bool);
+  auto* const set =
+      reinterpret_cast<Set*>(::dlsym(RTLD_DEFAULT, "opal_progress_set_yield_when_idle"));
+  return set != nullptr && set(yields);
 }
 
 }  // namespace
@@ -42,7 +51,12 @@ MpiSession::MpiSession() {
   ours_ = true;
 }
 
+void MpiSession::keep_core_in_calls() {
+  yielded_ = set_yielding(false);
+}
+
 void MpiSession::end() {
+  set_yielding(yielded_);
   if (ours_) MPI_Finalize();
 }
 

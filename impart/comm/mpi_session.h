@@ -12,11 +12,15 @@ class MpiSession {
  public:
   /// ConfigError if MPI has ended already, PeerError if it does not start.
   MpiSession();
+  /// From here on Open MPI does not give its core away inside of calls, as it does where there are
+  /// more processes than cores: who holds a lock then may hold it for seconds.
+  void keep_core_in_calls();
   /// Collective: every process calls it, in the same order.
   void end();
 
  private:
   bool ours_ = false;
+  bool yielded_ = false;  ///< before keep_core_in_calls
 };
 
 }  // namespace impart::comm

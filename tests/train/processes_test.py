@@ -194,7 +194,7 @@ class SignalTest(ProcessesTest):
 
 
 class LivenessTest(ProcessesTest):
-    TIMEOUT = 3
+    TIMEOUT = 5
 
     def test_a_stopped_process_is_named_with_its_phase_and_step(self):
         for _ in range(STOPS):
