@@ -14,6 +14,7 @@
 
 #include "impart/core/error.h"
 #include "impart/core/file.h"
+#include "impart/core/json.h"
 
 namespace impart::run {
 namespace {
@@ -84,6 +85,7 @@ class RecordReader {
     ++line_;
     if (is_last && text.find('\0') != std::string::npos) return std::nullopt;
     check(text);
+    check_json_depth(text, fmt::format("{}:{}", path_, line_));
     Record record{
         .json = Json::parse(text, nullptr, /*exceptions=*/false), .line = line_, .start = end_};
     const auto epoch = epoch_of(record.json);

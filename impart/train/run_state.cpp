@@ -12,6 +12,7 @@
 #include "impart/core/column_file.h"
 #include "impart/core/error.h"
 #include "impart/core/file.h"
+#include "impart/core/json.h"
 #include "impart/core/safetensors.h"
 #include "impart/importance/table_file.h"
 #include "impart/models/state.h"
@@ -207,7 +208,7 @@ RunState load_run_state(const std::string& checkpoint, placement::Placement& pla
   RunState state;
   const InputFile file(path("state.json"));
   try {
-    state = parse(json::parse(file.text()));
+    state = parse(parse_json(file.text(), file.path()));
   } catch (const json::exception& error) {
     throw DataError(fmt::format("{}: {}", file.path(), error.what()));
   }

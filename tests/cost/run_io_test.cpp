@@ -211,7 +211,7 @@ TEST(RunIo, BadInputIsNamed) {
     fabricated.folder.write(file, content);
     return message_of<DataError>([&] { compare_run_io(path, {}); });
   };
-  EXPECT_EQ(message("summary.json", "{"), path + "/summary.json: not a JSON object");
+  EXPECT_EQ(message("summary.json", "{"), path + "/summary.json: offset 2: is not JSON");
   EXPECT_EQ(message("summary.json", "{}"),
             path + "/summary.json: \"examples\" is missing or not a number");
   EXPECT_EQ(message("metrics.jsonl", "{\"epoch\": 0}\n{\"epoch\": 1, \"placement\": {}}\n"),

@@ -152,7 +152,7 @@ class LooseRunsTest(ReportTest):
         html = self.read("runs/report/report.html")
         self.assertIn("… and 4 more", out)
         for reason in ["empty", "failed: loss is nan", "killed, after 20 epochs", "preempted",
-                       "summary.json: not a JSON object", "no number", "metrics.jsonl:2", "same",
+                       "summary.json: offset 19: is not JSON", "no number", "metrics.jsonl:2", "same",
                        "not valid YAML"]:
             self.assertIn(reason, html)
         self.assertNotIn("\x1b", out + html)

@@ -124,6 +124,13 @@ TEST_F(Unpack, NoticesEveryTruncation) {
   }
 }
 
+TEST_F(Unpack, RefusesDamageOfWhichTheLibrarySaysNothing) {
+  // A gzip stream of nothing, without the sum at its end.
+  const std::string_view content("\x1f\x8b\x08\0\0\0\0\0\0\x03\x03\0", 12);
+  const std::string path = folder_.write("set.tar.gz", content);
+  EXPECT_TRUE(message_of<DataError>([&] { take_out(path); }).ends_with(": it is damaged"));
+}
+
 TEST_F(Unpack, StopsWhenAskedTo) {
   EXPECT_THROW(take_out(pack(kGood), {.stop_requested = [] { return true; }}), FetchStopped);
 }
