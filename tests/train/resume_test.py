@@ -255,6 +255,7 @@ class DamageTest(ResumeTest):
 
     def check_skipped(self, run, damaged):
         """The damage is said with the name of the file, and the run ends as ever."""
+        print(f"damaged {damaged or 'manifest.json'}", flush=True)
         checkpoints = run.checkpoints()
         _, err = self.succeed("--resume", run.path.name)
         self.assertIn("skipping a damaged checkpoint: ", err)
