@@ -117,7 +117,7 @@ class NormLoop {
   double bytes() const { return static_cast<double>(gradient_.nbytes()); }
 
  private:
-  WorkerBatchNorm2d norm_;
+  models::WorkerBatchNorm2d norm_;
   std::vector<torch::Tensor> inputs_;
   torch::Tensor residual_, gradient_;
 };
@@ -126,7 +126,7 @@ void time_norm(const NormCase& c, double bandwidth) {
   NormLoop loop(c);
   const torch::Tensor sliced = [&] {
     const auto x = torch::randn({c.batch, c.channels, c.size, c.size}, on_gpu());
-    WorkerBatchNorm2d norm(models::WorkerBatchNormSpec{.channels = c.channels});
+    models::WorkerBatchNorm2d norm(models::WorkerBatchNormSpec{.channels = c.channels});
     norm->to(torch::kCUDA);
     const auto layout = even_layout(c.workers, c.batch);
     norm->set_layout(layout);
