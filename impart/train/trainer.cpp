@@ -320,7 +320,7 @@ void Trainer::restore(const std::string& checkpoint) {
 void Trainer::note_threads(int before) const {
   const int now = torch::get_num_threads();
   const bool matters = before != 0 && before != now && data_.train->device().is_cpu();
-  if (!matters || !is_writer() || !observer_.note) return;
+  if (!matters || communicator_.rank() != 0 || !observer_.note) return;
   observer_.note(fmt::format(
       "the run was computed with threads={} and goes on with {}: its last bits will not "
       "be those of an unbroken run",

@@ -66,7 +66,9 @@ std::vector<std::string> mds_index_seeds() {
 void read_mds_shard(Bytes input) {
   static const Folder folder;
   std::uint32_t samples = 0;
-  std::memcpy(&samples, input.data(), std::min(input.size(), sizeof samples));
+  if (!input.empty()) {
+    std::memcpy(&samples, input.data(), std::min(input.size(), sizeof samples));
+  }
   const std::vector<MdsShard> shards = {
       {.samples = samples, .raw = {.name = kRaw, .bytes = input.size()}}};
   folder.write("index.json", mds_index_text(config_with(), shards));

@@ -189,6 +189,7 @@ class LooseRunsTest(ReportTest):
             self.assertEqual(line in out, listed, out)
             self.assertEqual("Runs that diverged" in self.read("runs/report/report.html"), listed)
 
+    @unittest.skipIf(b"__asan_init" in pathlib.Path(IMPART).read_bytes(), "a sanitizer takes more")
     def test_a_long_run_takes_little_memory(self):
         """72 bytes per epoch are kept; the parsed records of all epochs took 1.6 kB each."""
         make = ("import made_runs; "
