@@ -72,12 +72,12 @@ def happens_again(target, path):
     return "-timeout-" not in path.name or run(target, path).returncode != 0
 
 
-def fuzz(target, length, seconds, folder):
+def fuzz(target, length, seconds, seed, folder):
     """Runs one target until its time is over, or until it has found something."""
     outcome, end = Outcome(target), time.monotonic() + seconds
     while not outcome.failed and (left := round(end - time.monotonic())) > 0:
         before = finds(target, folder)
-        done = run(target, BUILD / "corpus" / target, f"-max_total_time={left}",
+        done = run(target, BUILD / "corpus" / target, f"-max_total_time={left}", f"-seed={seed}",
                    f"-max_len={length}", "-print_final_stats=1",
                    f"-artifact_prefix={folder}/{target}-")
         outcome.inputs += statistic(done.stderr, "number_of_executed_units")
@@ -111,6 +111,7 @@ def main():
                                      formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("targets", nargs="*", metavar="TARGET", help="all, if none is named")
     parser.add_argument("--seconds", type=int, default=60, help="in all (default 60)")
+    parser.add_argument("--seed", type=int, default=0, help="of the draws; 0 (default): another every time")
     parser.add_argument("--jobs", type=int, default=2, help="at once (default 2)")
     options = parser.parse_args()
     build()
@@ -124,7 +125,7 @@ def main():
     targets = options.targets or list(known)
     seconds = max(1, options.seconds * options.jobs // len(targets))
     with concurrent.futures.ThreadPoolExecutor(options.jobs) as pool:
-        outcomes = list(pool.map(lambda name: fuzz(name, known[name], seconds, folder), targets))
+        outcomes = list(pool.map(lambda name: fuzz(name, known[name], seconds, options.seed, folder), targets))
     print_table(outcomes)
     sys.exit(any(one.failed for one in outcomes))
 
