@@ -28,7 +28,14 @@ endif()
 # Compiles several files of a target at once: what they all include is read once per group.
 function(impart_compile_in_groups target)
   set_target_properties(${target} PROPERTIES UNITY_BUILD ${IMPART_UNITY}
-    UNITY_BUILD_BATCH_SIZE 8)
+    UNITY_BUILD_BATCH_SIZE ${IMPART_GROUP})
+endfunction()
+
+# Compiles a target of a room with -O1 if the room is among those that compute.
+function(impart_let_compute target room)
+  if(room IN_LIST IMPART_COMPUTING_ROOMS)
+    target_compile_options(${target} PRIVATE -O1)
+  endif()
 endfunction()
 
 # impart_layer(NAME [DEPENDS targets...] [WITHOUT files and folders...] [ALONE files...]): the library
@@ -54,6 +61,7 @@ function(impart_layer name)
   target_compile_features(impart_${name} PUBLIC cxx_std_20)
   set_target_properties(impart_${name} PROPERTIES POSITION_INDEPENDENT_CODE ON)
   impart_compile_in_groups(impart_${name})
+  impart_let_compute(impart_${name} ${name})
   set_source_files_properties(${LAYER_ALONE} PROPERTIES SKIP_UNITY_BUILD_INCLUSION ON)
   impart_install_library(${name})
 endfunction()

@@ -11,14 +11,22 @@ include(GoogleTest)
 find_program(IMPART_SYSTEM_PYTHON NAMES python3 PATHS /usr/bin NO_DEFAULT_PATH REQUIRED)
 find_program(IMPART_MPIRUN mpirun)
 
-# `ninja impart_tests` builds what the tests need and nothing else.
+# `ninja impart_tests` builds what the tests need and nothing else; impart_unit_tests, the programs
+# that need no command; impart_torch_tests, what those need that asan cannot run. IMPART_ROOM_LABEL is set where the rooms are that it can.
+add_custom_target(impart_unit_tests)
+add_custom_target(impart_torch_tests)
+add_dependencies(impart_torch_tests impart)
+if(TARGET impart_python)
+  add_dependencies(impart_torch_tests impart_python)
+endif()
 add_custom_target(impart_tests)
-add_dependencies(impart_tests impart)
+add_dependencies(impart_tests impart_torch_tests)
 
 # Open MPI asks before it runs as root, or more processes than there are cores; processes that wait
-# leave the core to others.
+# leave the core to others; and jobs side by side are not all bound to the first cores.
 set(IMPART_MPI_ENVIRONMENT OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1
-  OMPI_MCA_rmaps_base_oversubscribe=1 OMPI_MCA_mpi_yield_when_idle=1)
+  OMPI_MCA_rmaps_base_oversubscribe=1 OMPI_MCA_mpi_yield_when_idle=1
+  OMPI_MCA_hwloc_base_binding_policy=none)
 
 # Sanitizers slow programs down, and leave alone what is not ours.
 set(IMPART_SLOWDOWN 1)
@@ -47,7 +55,7 @@ function(impart_describe_tests label)
     set(limit 60)
   endif()
   math(EXPR limit "${limit} * ${IMPART_SLOWDOWN}")
-  set_tests_properties(${TEST_UNPARSED_ARGUMENTS} PROPERTIES LABELS ${label}
+  set_tests_properties(${TEST_UNPARSED_ARGUMENTS} PROPERTIES LABELS "${label};${IMPART_ROOM_LABEL}"
     COST ${TEST_SECONDS} TIMEOUT ${limit} PROCESSORS ${TEST_CORES} RUN_SERIAL ${TEST_SERIAL}
     ENVIRONMENT "${TEST_ENVIRONMENT};${IMPART_SANITIZER_ENVIRONMENT}")
 endfunction()
@@ -57,9 +65,12 @@ file(CONFIGURE OUTPUT ${CMAKE_CURRENT_BINARY_DIR}/impart_test_pch.cpp CONTENT ""
 add_library(impart_test_pch OBJECT ${CMAKE_CURRENT_BINARY_DIR}/impart_test_pch.cpp)
 target_link_libraries(impart_test_pch PRIVATE GTest::gtest fmt::fmt nlohmann_json::nlohmann_json
   impart_options)
-# GCC 12 warns of its own std::string + "…" when it comes from a precompiled header.
-set(IMPART_TEST_FLAGS -fPIE -Wno-array-bounds -Wno-restrict -Wno-stringop-overflow
-  -Wno-stringop-overread)
+set(IMPART_TEST_FLAGS -fPIE)
+if(CMAKE_CXX_COMPILER_ID STREQUAL GNU)
+  # GCC 12 warns of its own std::string + "…" when it comes from a precompiled header.
+  list(APPEND IMPART_TEST_FLAGS -Wno-array-bounds -Wno-restrict -Wno-stringop-overflow
+    -Wno-stringop-overread)
+endif()
 target_compile_options(impart_test_pch PRIVATE ${IMPART_TEST_FLAGS})
 target_precompile_headers(impart_test_pch PRIVATE <gtest/gtest.h> <fmt/format.h>)
 
@@ -68,7 +79,11 @@ function(impart_test_program name)
   cmake_parse_arguments(TEST "" "" "SOURCES;LIBRARIES" ${ARGN})
   add_executable(${name} ${TEST_SOURCES})
   target_link_libraries(${name} PRIVATE ${TEST_LIBRARIES} fmt::fmt impart_options)
-  add_dependencies(impart_tests ${name})
+  if(IMPART_ROOM_LABEL)
+    add_dependencies(impart_tests ${name})
+  else()
+    add_dependencies(impart_torch_tests ${name})
+  endif()
 endfunction()
 
 # impart_test(NAME SOURCES... LIBRARIES... [LABEL unit] [SHARDS n] [ALONE files...] [EACH_TEST]): one
@@ -80,14 +95,18 @@ function(impart_test name)
   impart_test_program(${name} SOURCES ${TEST_SOURCES} LIBRARIES ${TEST_LIBRARIES} GTest::gtest_main)
   impart_compile_in_groups(${name})
   set_source_files_properties(${TEST_ALONE} PROPERTIES SKIP_UNITY_BUILD_INCLUSION ON)
+  cmake_path(GET CMAKE_CURRENT_SOURCE_DIR FILENAME room)
   if(TEST_TORCH)
     impart_use_torch(${name})
+  elseif(room IN_LIST IMPART_COMPUTING_ROOMS)
+    impart_let_compute(${name} ${room})  # a header precompiled without does not fit
   else()
     target_compile_options(${name} PRIVATE ${IMPART_TEST_FLAGS})
     target_precompile_headers(${name} REUSE_FROM impart_test_pch)
   endif()
   if(NOT TEST_LABEL)
     set(TEST_LABEL unit)
+    add_dependencies(impart_unit_tests ${name})
   endif()
   if(TEST_EACH_TEST)
     gtest_discover_tests(${name} DISCOVERY_TIMEOUT 60
@@ -156,7 +175,6 @@ function(impart_script_test name label script)
     list(APPEND about SERIAL)
   endif()
   impart_describe_tests(${label} ${names} ${about})
-  set_property(TEST ${names} APPEND PROPERTY LABELS ${IMPART_ROOM_LABEL})
 endfunction()
 
 # impart_process_test(NAME PROCESSES PROGRAM ARGS...): a program that mpirun starts.
@@ -166,5 +184,18 @@ function(impart_process_test name processes program)
     ${TEST_UNPARSED_ARGUMENTS})
   impart_describe_tests(process ${name} SECONDS ${TEST_SECONDS} CORES ${processes}
     ENVIRONMENT ${IMPART_MPI_ENVIRONMENT})
-  set_property(TEST ${name} APPEND PROPERTY LABELS ${IMPART_ROOM_LABEL})
+endfunction()
+
+# impart_not_sanitized(NAMES...): these measure time, or a program that sanitizers do not go with: they
+# run in builds without, although their room has others that run under sanitizers.
+function(impart_not_sanitized)
+  if(IMPART_SANITIZE)
+    set_tests_properties(${ARGN} PROPERTIES DISABLED ON)
+    return()
+  endif()
+  foreach(name ${ARGN})
+    get_test_property(${name} LABELS labels)
+    list(REMOVE_ITEM labels "${IMPART_ROOM_LABEL}")
+    set_tests_properties(${name} PROPERTIES LABELS "${labels}")
+  endforeach()
 endfunction()

@@ -4,10 +4,10 @@
     tools/fuzz.py --seconds 60              all targets, a minute of two cores in all
     tools/fuzz.py --seconds 600 npy photo   these, ten minutes
 
-Inputs that reach something new stay in build/fuzz/corpus/, and the next call starts from them. One
-that crashes a reader, takes over 10 s or over 1 GB is kept in build/fuzz/found/:
+Inputs that reach something new stay in build/asan/fuzz/corpus/, and the next call starts from them. One
+that crashes a reader, takes over 10 s or over 1 GB is kept in build/asan/fuzz/found/:
 
-    build/fuzz/bin/impart_fuzz --target=npy build/fuzz/found/npy-crash-…
+    build/asan/bin/impart_fuzz --target=npy build/asan/fuzz/found/npy-crash-…
 """
 
 import argparse
@@ -20,8 +20,9 @@ import sys
 import time
 
 ROOT = pathlib.Path(__file__).resolve().parents[1]
-BUILD = ROOT / "build" / "fuzz"
+BUILD = ROOT / "build" / "asan"
 PROGRAM = BUILD / "bin" / "impart_fuzz"
+FUZZ = BUILD / "fuzz"  # its inputs
 LIMITS = ["-rss_limit_mb=1024", "-timeout=10"]
 
 
@@ -77,7 +78,7 @@ def fuzz(target, length, seconds, seed, folder):
     outcome, end = Outcome(target), time.monotonic() + seconds
     while not outcome.failed and (left := round(end - time.monotonic())) > 0:
         before = finds(target, folder)
-        done = run(target, BUILD / "corpus" / target, f"-max_total_time={left}", f"-seed={seed}",
+        done = run(target, FUZZ / "corpus" / target, f"-max_total_time={left}", f"-seed={seed}",
                    f"-max_len={length}", "-print_final_stats=1",
                    f"-artifact_prefix={folder}/{target}-")
         outcome.inputs += statistic(done.stderr, "number_of_executed_units")
@@ -101,9 +102,9 @@ def print_table(outcomes):
               f"{one.count('timeout'):>6} {one.count('oom'):>7} {one.megabytes:>6}")
     for one in outcomes:
         for name in one.found:
-            print(f"found: {BUILD / 'found' / name}")
+            print(f"found: {FUZZ / 'found' / name}")
         if one.failed and not one.found:
-            print(f"failed: {BUILD / 'found' / one.target}.log")
+            print(f"failed: {FUZZ / 'found' / one.target}.log")
 
 
 def main():
@@ -119,8 +120,8 @@ def main():
     unknown = [name for name in options.targets if name not in known]
     if unknown:
         sys.exit(f"fuzz.py: no target {', '.join(unknown)}; there are {', '.join(known)}")
-    subprocess.run([PROGRAM, f"--write-seeds={BUILD / 'corpus'}"], check=True)
-    folder = BUILD / "found"
+    subprocess.run([PROGRAM, f"--write-seeds={FUZZ / 'corpus'}"], check=True)
+    folder = FUZZ / "found"
     folder.mkdir(exist_ok=True)
     targets = options.targets or list(known)
     seconds = max(1, options.seconds * options.jobs // len(targets))

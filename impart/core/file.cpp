@@ -167,4 +167,14 @@ void OutputFile::fail(std::string_view what) const {
   throw IoError(fmt::format("{}: {}: {}", path_, what, std::strerror(errno)));
 }
 
+void write_file(const std::string& path, std::span<const std::byte> bytes) {
+  OutputFile file(path);
+  file.write(bytes);
+  file.commit();
+}
+
+void write_file(const std::string& path, std::string_view text) {
+  write_file(path, std::as_bytes(std::span(text)));
+}
+
 }  // namespace impart

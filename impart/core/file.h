@@ -67,4 +67,8 @@ class OutputFile {
   std::vector<std::byte> buffer_;
 };
 
+/// A whole file at once, by an OutputFile.
+void write_file(const std::string& path, std::span<const std::byte> bytes);
+void write_file(const std::string& path, std::string_view text);
+
 }  // namespace impart

@@ -47,12 +47,6 @@ class ScratchFolder {
   std::string path_;
 };
 
-void write_file(const std::string& path, std::string_view text) {
-  OutputFile file(path);
-  file.write(text);
-  file.commit();
-}
-
 /// The script comes as a file on stdin, so a gnuplot that dies early cannot break a pipe of ours.
 /// Returns the exit status, or -1 if there is no such program.
 int run_gnuplot(const std::string& script, const std::string& errors) {

@@ -59,12 +59,6 @@ bool is_missing(const Block& block) {
   return figure != nullptr && figure->svg.empty();
 }
 
-void write_file(const std::string& path, std::string_view text) {
-  OutputFile file(path);
-  file.write(text);
-  file.commit();
-}
-
 void make_folder(const std::string& path) {
   std::error_code failure;
   fs::create_directories(path, failure);

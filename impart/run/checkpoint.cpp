@@ -79,9 +79,7 @@ void CheckpointWriter::finish(std::uint32_t keep) {
                      {"bytes", file.bytes().size()},
                      {"xxh3", hash_of(file)}});
   }
-  OutputFile manifest(path(kManifest));
-  manifest.write(nlohmann::json{{"version", 1}, {"files", files}}.dump(2) + "\n");
-  manifest.commit();
+  write_file(path(kManifest), nlohmann::json{{"version", 1}, {"files", files}}.dump(2) + "\n");
   sync_folder(temporary_);
 
   // A run that was resumed from an older checkpoint writes the same ones again.

@@ -7,9 +7,8 @@
 namespace impart::run {
 
 void write_json(const std::string& path, const nlohmann::ordered_json& json) {
-  OutputFile file(path);
-  file.write(json.dump(2, ' ', false, nlohmann::ordered_json::error_handler_t::replace) + '\n');
-  file.commit();
+  write_file(path,
+             json.dump(2, ' ', false, nlohmann::ordered_json::error_handler_t::replace) + '\n');
 }
 
 }  // namespace impart::run

@@ -39,13 +39,15 @@ static_assert(count_listed() == count_members<RunSummary>(),
 #endif
 
 template <class Value>
-void put(nlohmann::ordered_json& json, const char* name, const Value& value) {
+void write_member(nlohmann::ordered_json& json, const char* name, const Value& value) {
   json[name] = value;
 }
-void put(nlohmann::ordered_json& json, const char* name, const std::optional<double>& value) {
+void write_member(nlohmann::ordered_json& json, const char* name,
+                  const std::optional<double>& value) {
   if (value) json[name] = *value;
 }
-void put(nlohmann::ordered_json& json, const char* name, const std::optional<std::uint32_t>& at) {
+void write_member(nlohmann::ordered_json& json, const char* name,
+                  const std::optional<std::uint32_t>& at) {
   json[name] = at ? nlohmann::ordered_json(*at) : nlohmann::ordered_json();
 }
 
@@ -53,8 +55,9 @@ void put(nlohmann::ordered_json& json, const char* name, const std::optional<std
 
 void write_summary(const std::string& folder, const RunSummary& summary) {
   auto json = nlohmann::ordered_json::object();
-  for_each_summary_member(
-      summary, [&](const char* name, const auto& value, OnResume) { put(json, name, value); });
+  for_each_summary_member(summary, [&](const char* name, const auto& value, OnResume) {
+    write_member(json, name, value);
+  });
   write_json(folder + "/summary.json", json);
 }
 

@@ -10,11 +10,7 @@
 #include "impart/core/error.h"
 
 namespace impart::statistics {
-namespace {
-
-constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
-
-}  // namespace
+namespace {}  // namespace
 
 void require_finite(std::span<const double> values, const char* what) {
   for (std::size_t i = 0; i < values.size(); ++i) {

@@ -1,9 +1,12 @@
 #pragma once
 
 #include <cstddef>
+#include <limits>
 #include <span>
 
 namespace impart::statistics {
+
+inline constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
 
 /// A sample in eight numbers. Quartiles and the median interpolate linearly between the two nearest
 /// ordered values (numpy's default, R's type 7).

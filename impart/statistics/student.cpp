@@ -13,7 +13,6 @@ namespace impart::statistics {
 namespace {
 
 namespace bm = boost::math;
-constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
 
 /// Spreads below this share of the values themselves are rounding.
 constexpr double kRounding = 1e-13;

@@ -31,7 +31,7 @@ constexpr int kCannotWrite = 74;
 constexpr double kPatience = 60;  ///< seconds for the children of a killed study to end
 constexpr auto kLook = 10ms;
 constexpr auto kTell = 200ms;
-constexpr std::size_t kMostListed = 5;
+constexpr std::size_t kMostMisfits = 5;
 
 void make_folder(const std::string& path) {
   std::error_code error;
@@ -148,7 +148,7 @@ void StudyRunner::move_misfits_aside() {
   if (misfits.empty()) return;
   if (!spec_.fresh) {
     std::vector<std::string> lines;
-    for (std::size_t i = 0; i < std::min(misfits.size(), kMostListed); ++i) {
+    for (std::size_t i = 0; i < std::min(misfits.size(), kMostMisfits); ++i) {
       lines.push_back(fmt::format("{} {}", folder_of(misfits[i]), reports_[misfits[i]].misfit));
     }
     throw ConfigError(fmt::format(

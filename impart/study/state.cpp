@@ -18,8 +18,6 @@
 namespace impart::study {
 namespace {
 
-using Json = nlohmann::json;
-
 constexpr std::array<std::string_view, 5> kStateNames = {"waiting", "running", "stopped", "done",
                                                          "failed"};
 constexpr std::streamoff kTail = 8192;
@@ -88,8 +86,8 @@ std::uint32_t epochs_done(const std::string& run_folder) {
   if (end == std::string::npos) return 0;
   tail.resize(end);
   const std::size_t start = tail.rfind('\n');
-  const Json line =
-      Json::parse(tail.substr(start == std::string::npos ? 0 : start + 1), nullptr, false);
+  const auto line = nlohmann::json::parse(tail.substr(start == std::string::npos ? 0 : start + 1),
+                                          nullptr, false);
   if (!line.is_object() || !line.contains("epoch") || !line["epoch"].is_number_unsigned()) return 0;
   return line["epoch"].get<std::uint32_t>() + 1;
 }

@@ -68,9 +68,7 @@ void keep_tokenizer(const feed::LoadedData& data, const std::string& folder) {
 void write_first_files(const RunSpec& spec, const feed::LoadedData& data) {
   const std::string& folder = spec.config.output;
   run::clear_status(folder);
-  OutputFile config(folder + "/config.yaml");
-  config.write(spec.config_text);
-  config.commit();
+  write_file(folder + "/config.yaml", spec.config_text);
   run::write_environment(folder, {{"torch", TORCH_VERSION}});
   keep_tokenizer(data, folder);
 }

@@ -196,9 +196,7 @@ void save_run_state(const std::string& run_folder, const RunState& state,
   importance::save_table(checkpoint.path("importance.table"), placement.table());
   placement::write_partition(checkpoint.path("partition.npy"), placement.partition());
   write_scores(checkpoint.path("dealt_by.npy"), "importance", placement.dealt_by());
-  OutputFile file(checkpoint.path("state.json"));
-  file.write(describe(state).dump(2) + "\n");
-  file.commit();
+  write_file(checkpoint.path("state.json"), describe(state).dump(2) + "\n");
   checkpoint.finish(keep);
 }
 

@@ -13,16 +13,10 @@
 #include "impart/placement/heuristics.h"
 #include "impart/placement/imbalance.h"
 #include "impart/placement/move_plan.h"
+#include "tests/placement/exponential_scores.h"
 
 namespace impart::placement {
 namespace {
-
-std::vector<float> exponential_scores(std::uint64_t examples, std::uint64_t seed) {
-  RandomStream random({.seed = seed, .purpose = Purpose("test")});
-  std::vector<float> scores(examples);
-  for (float& score : scores) score = static_cast<float>(random.exponential());
-  return scores;
-}
 
 /// Which workers send to which.
 std::map<std::uint32_t, std::set<std::uint32_t>> flows(const Partition& before,

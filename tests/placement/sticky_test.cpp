@@ -11,16 +11,10 @@
 #include "impart/placement/heuristics.h"
 #include "impart/placement/move_plan.h"
 #include "impart/placement/ranking.h"
+#include "tests/placement/exponential_scores.h"
 
 namespace impart::placement {
 namespace {
-
-std::vector<float> exponential_scores(std::uint64_t examples, std::uint64_t seed) {
-  RandomStream random({.seed = seed, .purpose = Purpose("test")});
-  std::vector<float> scores(examples);
-  for (float& score : scores) score = static_cast<float>(random.exponential());
-  return scores;
-}
 
 double moved_share(const Partition& before, const Partition& after) {
   return static_cast<double>(diff(before, after).moves.size()) /
@@ -74,7 +68,7 @@ TEST(Sticky, MovesNothingWhenNothingChanged) {
 TEST(Sticky, MovesAboutOneInEFromARandomPartition) {
   const auto scores = exponential_scores(80'000, 1);
   const Partition random = shuffle_evenly(scores, {.workers = 8});
-  for (const Heuristic* heuristic : {&deal_in_stripes, &deal_in_snake, &deal_balanced}) {
+  for (Heuristic* heuristic : {&deal_in_stripes, &deal_in_snake, &deal_balanced}) {
     EXPECT_NEAR(moved_share(random, heuristic(scores, {.workers = 8})), 0.875, 0.01);
     EXPECT_LE(moved_share(random, heuristic(scores, {.workers = 8, .sticky_to = &random})), 0.40);
   }

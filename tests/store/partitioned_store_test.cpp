@@ -150,7 +150,7 @@ TEST(PartitionedStore, PairStrategiesHaveOneFlowPerWorkerAndDirection) {
   std::vector<float> importance(203);
   for (std::size_t i = 0; i < importance.size(); ++i) importance[i] = static_cast<float>(i % 17);
   placement::Partition current = before;
-  for (const placement::Exchange* exchange :
+  for (placement::Exchange* exchange :
        {placement::exchange_in_pairs, placement::exchange_to_balance}) {
     const placement::Partition after = exchange(current, importance, {.fraction = 0.3, .seed = 1});
     store->start_moves(placement::diff(current, after));

@@ -54,9 +54,7 @@ void write_stamp(const std::string& path, const FetchStamp& stamp) {
   for (const FetchedFile& file : stamp.files) {
     json["files"].push_back({{"name", file.name}, {"bytes", file.bytes}, {"sha256", file.sha256}});
   }
-  OutputFile output(path);
-  output.write(json.dump(2) + "\n");
-  output.commit();
+  write_file(path, json.dump(2) + "\n");
 }
 
 bool files_are_intact(const FetchStamp& stamp, const std::string& folder,

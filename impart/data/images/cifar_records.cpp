@@ -16,9 +16,9 @@
 namespace impart::data {
 namespace {
 
-constexpr std::uint32_t kSide = 32;
+constexpr std::uint32_t kCifarSide = 32;
 constexpr std::uint32_t kChannels = 3;
-constexpr std::size_t kImageBytes = std::size_t{kChannels} * kSide * kSide;
+constexpr std::size_t kImageBytes = std::size_t{kChannels} * kCifarSide * kCifarSide;
 
 std::uint64_t count_records(const DataFile& file, std::size_t record_bytes) {
   const std::size_t bytes = file.bytes().size();
@@ -85,8 +85,8 @@ void visit_records(const Records& records, const CifarFormat& format, const Visi
 ImageSet load_records(const Records& records, const CifarFormat& format) {
   ImageSet set{.count = records.count,
                .channels = kChannels,
-               .height = kSide,
-               .width = kSide,
+               .height = kCifarSide,
+               .width = kCifarSide,
                .classes = format.label_classes[format.used_label],
                .mean = format.mean,
                .std = format.std,
@@ -112,8 +112,8 @@ ExampleSet open_part(const std::string& root, std::span<const std::string_view> 
   }
   ExampleSet set{.decoder = make_raw_decoder(kImageBytes),
                  .channels = kChannels,
-                 .height = kSide,
-                 .width = kSide,
+                 .height = kCifarSide,
+                 .width = kCifarSide,
                  .classes = format.label_classes[format.used_label],
                  .mean = format.mean,
                  .std = format.std,

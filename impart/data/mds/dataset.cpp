@@ -160,7 +160,8 @@ ExampleData open_mds(const DataSpec& spec) {
                          .image_size = spec.image_size,
                          .limit = limit});
   };
-  return pair_mds_sets(open("train", spec.limit), open(test, 0));
+  auto train = open("train", spec.limit);  // its problems are told first
+  return pair_mds_sets(std::move(train), open(test, 0));
 }
 
 }  // namespace impart::data

@@ -16,7 +16,6 @@ namespace {
 using nlohmann::json;
 
 constexpr int kVersion = 2;
-constexpr std::uint64_t kMostShardBytes = std::numeric_limits<std::uint32_t>::max();
 
 /// As Python's json.dumps(…, sort_keys=True) writes it: a blank after commas and colons, ASCII
 /// only.

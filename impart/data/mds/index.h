@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <limits>
 #include <map>
 #include <optional>
 #include <string>
@@ -16,6 +17,9 @@ struct MdsFile {
   std::uint64_t bytes = 0;
   std::map<std::string, std::string> hashes = {};  ///< name of a hash (kMdsHashes or not) → hex
 };
+
+/// Offsets in a shard have 32 bits.
+inline constexpr std::uint64_t kMostShardBytes = std::numeric_limits<std::uint32_t>::max();
 
 /// A run of samples that are stored together. The raw file has them as they are; if there is a zip
 /// file, only that needs to exist.

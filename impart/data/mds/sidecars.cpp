@@ -48,9 +48,7 @@ void read_json(const std::string& path, Parse&& parse) {
 }
 
 void write_json(const std::string& path, const json& value) {
-  OutputFile file(path);
-  file.write(value.dump() + "\n");
-  file.commit();
+  write_file(path, value.dump() + "\n");
 }
 
 std::vector<float> read_truth(const std::string& path) {

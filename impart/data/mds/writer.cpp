@@ -16,8 +16,6 @@
 namespace impart::data {
 namespace {
 
-constexpr std::uint64_t kMostShardBytes = std::numeric_limits<std::uint32_t>::max();
-
 std::vector<std::byte> compress(std::span<const std::byte> bytes, int level) {
   std::vector<std::byte> zipped(ZSTD_compressBound(bytes.size()));
   const std::size_t size =
@@ -120,9 +118,7 @@ MdsFile MdsWriter::describe(std::string name, std::span<const std::byte> bytes) 
 }
 
 void MdsWriter::write_file(const std::string& name, std::span<const std::byte> bytes) const {
-  OutputFile file(folder_ + '/' + name);
-  file.write(bytes);
-  file.commit();
+  impart::write_file(folder_ + '/' + name, bytes);
 }
 
 }  // namespace impart::data

@@ -129,9 +129,7 @@ void save_tokenizer(const Tokenizer& tokenizer, const std::string& path) {
                                  tokenizer.kind(), tokenizer.end_of_text() ? 1 : 0, rows.size());
   for (const std::string& row : rows) text += row + '\n';
   text += checksum_of(text);
-  OutputFile file(path);
-  file.write(text);
-  file.commit();
+  write_file(path, text);
 }
 
 TokenizerPtr load_tokenizer(const std::string& path) {
