@@ -25,7 +25,9 @@ double seconds_since(std::chrono::steady_clock::time_point start) {
 
 std::shared_ptr<models::Classifier> choose_model(const RunSpec& spec, const RunData& data,
                                                  comm::Communicator& communicator) {
-  if (!spec.own_model) return make_run_model(spec.config, data);
+  if (!spec.own_model) {
+    return make_initial_model(data.card, spec.config.seed, data.train->device());
+  }
   prepare_own_model(*spec.own_model, data.train->device(), communicator);
   return spec.own_model;
 }
@@ -288,8 +290,20 @@ void Trainer::write_checkpoint() {
   state.tensors = engine_.gather_state();
   check_directory();
   if (is_writer()) {
-    save_run_state(config_.output, state, placement_, engine_.model(), config_.checkpoint.keep);
+    save_run_state(config_.output, state,
+                   {.placement = placement_,
+                    .model = engine_.model(),
+                    .card = card_now(),
+                    .tokenizer = data_.text ? data_.text->tokenizer : nullptr},
+                   config_.checkpoint.keep);
   }
+}
+
+trained::ModelCard Trainer::card_now() const {
+  trained::ModelCard card = data_.card;
+  card.is_own = spec_.own_model != nullptr;
+  card.epochs = position_.epoch;
+  return card;
 }
 
 void Trainer::restore(const std::string& checkpoint) {

@@ -49,6 +49,7 @@ class Trainer {
   void record_costs();
   void record_epoch(const std::optional<data::TestOutcome>& outcome, double seconds_train);
   void write_checkpoint();
+  trained::ModelCard card_now() const;
   void note_divergence();
   bool must_stop_diverged() const { return config_.train.stop_on_nan && summary_.diverged_at; }
   RunOutcome finish(bool preempted);
