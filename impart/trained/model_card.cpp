@@ -37,22 +37,6 @@ Json written(const ImagePreparation& images) {
           {"std", short_numbers(images.std)}};
 }
 
-Json written(const ModelCard& card) {
-  Json json = {{kVersionKey, kCardVersion}, {"model", card.model}};
-  if (card.is_own) json["own"] = true;
-  json["stem"] = card.stem == Stem::kCifar ? "cifar" : "imagenet";
-  json["dropout"] = card.dropout;
-  json["task"] = card.task.name;
-  json["classes"] = card.classes;
-  json["class_names"] = card.class_names;
-  if (card.images) json["images"] = written(*card.images);
-  if (card.tokens) {
-    json["tokens"] = {{"vocabulary", card.tokens->vocabulary}, {"length", card.tokens->length}};
-  }
-  json["epochs"] = card.epochs;
-  return json;
-}
-
 data::Task task_of(const std::string& name) {
   for (const data::Task& task : {data::kClasses, data::kLanguage}) {
     if (task.name == name) return task;
@@ -135,8 +119,24 @@ ModelCard describe_model(const config::RunConfig& config, const data::Dataset& d
   return card;
 }
 
+Json describe(const ModelCard& card) {
+  Json json = {{kVersionKey, kCardVersion}, {"model", card.model}};
+  if (card.is_own) json["own"] = true;
+  json["stem"] = card.stem == Stem::kCifar ? "cifar" : "imagenet";
+  json["dropout"] = card.dropout;
+  json["task"] = card.task.name;
+  json["classes"] = card.classes;
+  json["class_names"] = card.class_names;
+  if (card.images) json["images"] = written(*card.images);
+  if (card.tokens) {
+    json["tokens"] = {{"vocabulary", card.tokens->vocabulary}, {"length", card.tokens->length}};
+  }
+  json["epochs"] = card.epochs;
+  return json;
+}
+
 void write_card(const std::string& path, const ModelCard& card) {
-  run::write_json(path, written(card));
+  run::write_json(path, describe(card));
 }
 
 ModelCard read_card(const std::string& path) {

@@ -5,6 +5,8 @@
 #include <string>
 #include <vector>
 
+#include <nlohmann/json_fwd.hpp>
+
 #include "impart/config/config.h"
 #include "impart/data/dataset.h"
 #include "impart/data/task.h"
@@ -45,6 +47,9 @@ struct ModelCard {
 
 /// Of the model that a run trains on this data.
 ModelCard describe_model(const config::RunConfig& config, const data::Dataset& data);
+
+/// The card as JSON.
+nlohmann::ordered_json describe(const ModelCard& card);
 
 /// Writes the file complete or not at all. IoError.
 void write_card(const std::string& path, const ModelCard& card);
