@@ -44,8 +44,7 @@ Json config_of(const ExportSource& source) {
 
 Json generation_of(const ExportSource& source) {
   const Json end = end_of_text_id(source);
-  return {{"max_length", source.card.tokens->length},
-          {"do_sample", false},
+  return {{"do_sample", false},
           {"bos_token_id", end},
           {"eos_token_id", end},
           {"pad_token_id", end}};

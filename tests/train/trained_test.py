@@ -69,7 +69,8 @@ GPT = {
     "data.block": 24,
     "model.name": "gpt-tiny",
     "optimizer.name": "adamw",
-    "optimizer.lr": 0.002,
+    "optimizer.lr": 0.003,
+    "epochs": 8,  # until it writes words
 }
 FROZEN = {"epochs": 1, "optimizer.lr": 1e-30, "optimizer.weight_decay": 0, "optimizer.momentum": 0,
           "optimizer.nesterov": "false", "partition.warmup": 1}
@@ -108,7 +109,7 @@ class UseTest(unittest.TestCase):
     @classmethod
     def run_impart(cls, *args):
         return subprocess.run([IMPART, *map(str, args)], cwd=cls.folder, env=training.ENVIRONMENT,
-                              text=True, capture_output=True, check=False)
+                              text=True, errors="replace", capture_output=True, check=False)
 
     @classmethod
     def train(cls, base, name, **changes):
@@ -151,18 +152,18 @@ class ImageTest(UseTest):
             for i in range(count):
                 for name, colour in zip(CLASSES, (2, 1, 0)):
                     write_picture(cls.folder / f"pictures/{part}/{name}/{i:02}.png", colour, draw)
-        cls.run, _ = cls.train(IMAGES, "run")
+        cls.trained, _ = cls.train(IMAGES, "run")
         cls.pictures = sorted((cls.folder / "pictures/val").rglob("*.png"))
 
     def test_evaluate_says_what_the_run_said(self):
-        last = self.run.metrics()[-1]
+        last = self.trained.metrics()[-1]
         found = self.answer("evaluate", "run")
         self.assertEqual((found["loss"], found["accuracy"]), (last["test_loss"], last["test_accuracy"]))
         self.assertEqual(found["predictions"], len(self.pictures))
         text = self.succeed("evaluate", "run")
         self.assertEqual(text, f"examples 21, loss {last['test_loss']:.4f}, "
                                f"accuracy {last['test_accuracy']:.2f} %\n")
-        self.assertEqual(self.answer("evaluate", self.run.checkpoints()[-1]), found)
+        self.assertEqual(self.answer("evaluate", self.trained.checkpoints()[-1]), found)
 
     def test_evaluate_takes_other_data_with_the_model_as_it_is(self):
         other = self.folder / "other"
@@ -236,7 +237,7 @@ class ImageTest(UseTest):
         self.fail_with(65, "is no run directory", "export", "pictures", "--to", "torchvision")
 
     def test_a_run_of_an_earlier_version_gets_its_card_from_its_data(self):
-        shutil.copytree(self.run.path, self.folder / "old")
+        shutil.copytree(self.trained.path, self.folder / "old")
         for checkpoint in RunFolder(self.folder / "old").checkpoints():
             manifest = json.loads((checkpoint / "manifest.json").read_text())
             manifest["files"] = [f for f in manifest["files"] if f["file"] != "model.json"]
@@ -373,11 +374,11 @@ class GptTest(UseTest):
             text = "".join(draw.choice(words) + draw.choice([" ", " ", "  ", "\n"])
                            for _ in range(count))
             (cls.folder / "books" / name).write_text(text)
-        cls.run, _ = cls.train(GPT, "run")
+        cls.trained, _ = cls.train(GPT, "run")
         cls.test_text = (cls.folder / "books/valid.txt").read_text()
 
     def test_evaluate_says_what_the_run_said(self):
-        last = self.run.metrics()[-1]
+        last = self.trained.metrics()[-1]
         found = self.answer("evaluate", "run")
         self.assertEqual(found["loss"], last["test_loss"])
         self.assertEqual(found["perplexity"], last["test_perplexity"])
@@ -410,11 +411,10 @@ class GptTest(UseTest):
         import torch
         import compare_models
         from safetensors_reader import load
-        vocabulary = 300
         torch.manual_seed(1)
         (self.folder / "hf").mkdir()
         weights = {name: 0.1 * torch.randn(tensor.shape) for name, tensor in
-                   load(self.run.checkpoints()[-1] / "model.safetensors").items()}
+                   load(self.trained.checkpoints()[-1] / "model.safetensors").items()}
         longer = {name: tensor for name, tensor in weights.items()}
         longer["transformer.wpe.weight"] = 0.1 * torch.randn(64, 128)
         longer["lm_head.weight"] = longer["transformer.wte.weight"].clone()
@@ -429,7 +429,6 @@ class GptTest(UseTest):
         weights["transformer.wpe.weight"] = longer["transformer.wpe.weight"][:24]
         model = compare_models.Gpt("gpt-tiny", weights)
         model.load_state_dict(weights)
-        self.assertEqual(weights["transformer.wte.weight"].shape[0], vocabulary)
         # Greedy text and the loss of a block are those of the weights that it began with.
         tokens = self.tokens_of("the cat sat on") + sampled["tokens"]
         with torch.no_grad():
@@ -444,11 +443,12 @@ class GptTest(UseTest):
                        "output=none", "model.from=hf")
         _, notes = self.train({**start, "data.vocabulary_file": "", "data.tokenizer": "byte"},
                               "bytes", model__from="hf")
-        self.assertIn("transformer.wte.weight is for 300 tokens, here there are 256", notes)
+        self.assertIn("transformer.wte.weight is for ", notes)
+        self.assertIn(" tokens, here there are 256: it is replaced", notes)
 
     def tokens_of(self, text):
         """By the saved tokenizer, merge by merge."""
-        lines = (self.run.path / "tokenizer.txt").read_text().splitlines()
+        lines = (self.trained.path / "tokenizer.txt").read_text().splitlines()
         merges = [tuple(map(int, line.split())) for line in lines[4:-1]]
         tokens = []
         for word in text.replace(" ", "\0 ").split("\0"):
@@ -525,17 +525,17 @@ class GptTest(UseTest):
                 self.assertEqual(theirs.decode(ours["prompt_tokens"]), text)
 
     def test_diff_tells_configuration_results_and_costs(self):
-        self.train(GPT, "again", seed=2, optimizer__lr=0.004)
+        self.train(GPT, "again", seed=2, epochs=8, optimizer__lr=0.004)
         found = self.answer("diff", "run", "again")
         self.assertEqual(found["configuration"],
-                         {"seed": ["1", "2"], "optimizer.lr": ["0.002", "0.004"]})
+                         {"seed": ["1", "2"], "optimizer.lr": ["0.003", "0.004"]})
         self.assertEqual(found["results"]["final_perplexity"],
                          [RunFolder(self.folder / name).summary()["final_perplexity"]
                           for name in ("run", "again")])
         self.assertIn("seconds_train", found["costs"])
         self.assertFalse(found["same_weights"])
         text = self.succeed("diff", "run", "again")
-        self.assertIn("  optimizer.lr: 0.002 -> 0.004\n", text)
+        self.assertIn("  optimizer.lr: 0.003 -> 0.004\n", text)
         same = self.succeed("diff", "run", "run")
         self.assertIn("configuration: the same", same)
         self.assertIn("the weights are the same, bit for bit", same)
@@ -566,6 +566,7 @@ class SmallTest(UseTest):
             (self.folder / f"reviews/{part}.tsv").write_text("\n".join(["label\ttext", *rows, ""]))
         self.train({**BASE, "data.name": "table", "data.root": "reviews", "epochs": 12,
                     "data.label_column": "label", "data.block": 24, "model.name": "text-encoder",
+                    "data.tokenizer": "bpe", "data.vocabulary": 300, "workers.batch": 4,
                     "optimizer.name": "adamw", "optimizer.lr": 0.003}, "reviewed")
         (self.folder / "a.txt").write_text("lovely film 7\n")
         (self.folder / "b.txt").write_text("awful film 7\n")
