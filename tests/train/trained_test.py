@@ -361,7 +361,7 @@ class FineTuneTest(UseTest):
         self.succeed("train", "--resume", "going")
 
 
-class GptTest(UseTest):
+class TrainedGpt(UseTest):
     """A GPT with words of its own."""
 
     @classmethod
@@ -377,6 +377,8 @@ class GptTest(UseTest):
         cls.trained, _ = cls.train(GPT, "run")
         cls.test_text = (cls.folder / "books/valid.txt").read_text()
 
+
+class GptTest(TrainedGpt):
     def test_evaluate_says_what_the_run_said(self):
         last = self.trained.metrics()[-1]
         found = self.answer("evaluate", "run")
@@ -406,6 +408,8 @@ class GptTest(UseTest):
         self.fail_with(2, "leave out --temperature", "sample", "run", "--greedy", "--seed", 3)
         self.fail_with(2, "learned a language", "predict", "run", "books/valid.txt")
 
+
+class GptFineTuneTest(TrainedGpt):
     @unittest.skipIf(NO_TORCH, NO_TORCH)
     def test_fine_tuning_starts_from_equal_logits(self):
         import torch
@@ -462,6 +466,8 @@ class GptTest(UseTest):
             tokens += pieces
         return tokens
 
+
+class GptExportTest(TrainedGpt):
     def export(self, run="run"):
         name = f"{run}-exported"
         if not (self.folder / name).exists():
@@ -479,9 +485,35 @@ class GptTest(UseTest):
         self.assertEqual(self.succeed("sample", folder, *prompt), self.succeed("sample", "run", *prompt))
         self.fail_with(2, "has no model 'gpt-tiny'", "export", "run", "--to", "torchvision", "-o", "x")
 
+    def loss_of(self, model, tokens):
+        """Mean loss of transformers' model over blocks, as impart makes them, and their targets."""
+        import torch
+        total, count = 0.0, 0
+        for start in range(0, len(tokens) - 24, 24):
+            block = torch.tensor([tokens[start:start + 25]])
+            with torch.no_grad():
+                logits = model.eval()(block[:, :-1]).logits[0]
+            total += float(torch.nn.functional.cross_entropy(logits, block[0, 1:], reduction="sum"))
+            count += 24
+        return total / count, count
+
+    @unittest.skipIf(NO_TRANSFORMERS, NO_TRANSFORMERS)
+    def test_a_model_that_transformers_made_is_where_training_starts(self):
+        import transformers
+        tokenizer = transformers.AutoTokenizer.from_pretrained(self.export())
+        transformers.set_seed(4)
+        model = transformers.GPT2LMHeadModel(transformers.GPT2Config(
+            vocab_size=len(tokenizer), n_positions=32, n_embd=128, n_layer=4, n_head=4,
+            initializer_range=0.2))
+        model.save_pretrained(self.folder / "random")
+        run, notes = self.train({**GPT, **FROZEN, "data.vocabulary_file": "run/tokenizer.txt"},
+                                "begun", model__from="random")
+        self.assertIn("the first 24 of 32 positions are used", notes)
+        loss, _ = self.loss_of(model, tokenizer(self.test_text)["input_ids"])
+        self.assertAlmostEqual(run.metrics()[-1]["test_loss"], loss, delta=1e-4 * loss)
+
     @unittest.skipIf(NO_TRANSFORMERS, NO_TRANSFORMERS)
     def test_transformers_load_it_and_say_the_same(self):
-        import torch
         import transformers
         folder = self.export()
         model, report = transformers.AutoModelForCausalLM.from_pretrained(
@@ -491,17 +523,10 @@ class GptTest(UseTest):
         tokenizer = transformers.AutoTokenizer.from_pretrained(folder)
         tokens = tokenizer(self.test_text)["input_ids"]
         self.assertEqual(tokenizer.decode(tokens), self.test_text)
-        model.eval()
-        total, count = 0.0, 0
-        for start in range(0, len(tokens) - 24, 24):
-            block = torch.tensor([tokens[start:start + 25]])
-            with torch.no_grad():
-                logits = model(block[:, :-1]).logits[0]
-            total += float(torch.nn.functional.cross_entropy(logits, block[0, 1:], reduction="sum"))
-            count += 24
+        loss, count = self.loss_of(model, tokens)
         evaluated = self.answer("evaluate", "run")
         self.assertEqual(count, evaluated["predictions"])
-        self.assertAlmostEqual(total / count, evaluated["loss"], delta=1e-4)
+        self.assertAlmostEqual(loss, evaluated["loss"], delta=1e-4)
         sampled = self.answer("sample", "run", "--prompt", "the cat", "--tokens", 12, "--greedy")
         prompt = tokenizer("the cat", return_tensors="pt")
         written = model.generate(**prompt, max_new_tokens=12, do_sample=False)[0]
@@ -524,6 +549,8 @@ class GptTest(UseTest):
                 self.assertEqual(ours["prompt_tokens"], theirs.encode(text).ids)
                 self.assertEqual(theirs.decode(ours["prompt_tokens"]), text)
 
+
+class DiffTest(TrainedGpt):
     def test_diff_tells_configuration_results_and_costs(self):
         self.train(GPT, "again", seed=2, epochs=8, optimizer__lr=0.004)
         found = self.answer("diff", "run", "again")

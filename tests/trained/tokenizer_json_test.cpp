@@ -28,9 +28,9 @@ std::wstring wide(const std::string& text) {
 
 /// The character that stands for each byte, by the vocabulary of the byte tokenizer.
 std::vector<std::wstring> byte_letters() {
+  const Json json = tokenizer_json(*data::byte_tokenizer(false));
   std::vector<std::wstring> letters(256);
-  for (const auto& [text, token] :
-       tokenizer_json(*data::byte_tokenizer(false))["model"]["vocab"].items()) {
+  for (const auto& [text, token] : json["model"]["vocab"].items()) {
     letters.at(token.get<std::size_t>()) = wide(text);
   }
   return letters;
