@@ -44,10 +44,8 @@ Json config_of(const ExportSource& source) {
 
 Json generation_of(const ExportSource& source) {
   const Json end = end_of_text_id(source);
-  return {{"do_sample", false},
-          {"bos_token_id", end},
-          {"eos_token_id", end},
-          {"pad_token_id", end}};
+  return {
+      {"do_sample", false}, {"bos_token_id", end}, {"eos_token_id", end}, {"pad_token_id", end}};
 }
 
 Json tokenizer_settings(const ExportSource& source) {
