@@ -40,7 +40,7 @@ std::string shown_number(const results::NumberPair& pair, double value) {
 std::string shown_change(const results::NumberPair& pair, bool is_cost) {
   const double change = pair.second - pair.first;
   if (std::isnan(change)) return "";
-  if (change == 0) return "same";
+  if (shown_number(pair, pair.first) == shown_number(pair, pair.second)) return "same";
   if (is_cost) return pair.first > 0 ? fmt::format("x{:.2f}", pair.second / pair.first) : "";
   return pair.name == "best_epoch" ? fmt::format("{:+.0f}", change)
                                    : fmt::format("{:+.4f}", change);
