@@ -6,7 +6,7 @@ class App;
 
 namespace impart::cli {
 
-/// Adds the commands of this program: all of them in impart, `train` in impart-engine.
+/// Adds the commands of this program: all of them in impart, those that compute in impart-engine.
 void add_commands(CLI::App& app);
 
 /// Each adds its subcommand, whose work happens in a callback while the arguments are parsed.
@@ -18,6 +18,10 @@ void add_report_command(CLI::App& app);
 void add_schedule_command(CLI::App& app);
 void add_study_command(CLI::App& app);
 void add_train_command(CLI::App& app);
+/// What is done with runs that are over: `evaluate`, `predict` and `sample`, which need the engine.
+void add_trained_commands(CLI::App& app);
+void add_export_command(CLI::App& app);
+void add_diff_command(CLI::App& app);
 
 /// How a command ends that neither failed nor simply succeeded: what its callback throws.
 struct ExitCode {

@@ -13,20 +13,24 @@
 
 #include "cli/commands.h"
 #include "cli/train.h"
+#include "cli/trained/requests.h"
 #include "impart/core/error.h"
 
 namespace impart::cli {
 namespace {
 
+template <std::size_t N>
+bool is_one_of(std::string_view argument, const std::string_view (&names)[N]) {
+  return std::find(std::begin(names), std::end(names), argument) != std::end(names);
+}
+
 /// A config is explained and checked here.
-bool asks_for_run(int argc, char** argv) {
+bool asks_for_engine(int argc, char** argv) {
+  constexpr std::string_view kEngineCommands[] = {"train", "evaluate", "predict", "sample"};
   constexpr std::string_view kAnsweredHere[] = {"--dry-run", "--keys", "--help", "-h"};
-  const auto is_answered_here = [&](std::string_view argument) {
-    return std::find(std::begin(kAnsweredHere), std::end(kAnsweredHere), argument) !=
-           std::end(kAnsweredHere);
-  };
-  return argc >= 2 && std::string_view(argv[1]) == "train" &&
-         std::none_of(argv + 2, argv + argc, is_answered_here);
+  return argc >= 2 && is_one_of(argv[1], kEngineCommands) &&
+         std::none_of(argv + 2, argv + argc,
+                      [&](const char* argument) { return is_one_of(argument, kAnsweredHere); });
 }
 
 /// Empty if this program does not know where it is.
@@ -49,7 +53,7 @@ void let_waiting_threads_sleep() {
 }  // namespace
 
 void hand_over_to_engine(int argc, char** argv) {
-  if (!asks_for_run(argc, argv)) return;
+  if (!asks_for_engine(argc, argv)) return;
   const std::string engine = engine_path();
   if (engine.empty()) return;
   let_waiting_threads_sleep();
@@ -63,13 +67,33 @@ void require_engine() {
       "(IMPART_TORCH=OFF), or impart-engine is not beside it");
 }
 
-void train_here(const TrainRequest&) {
+namespace {
+
+[[noreturn]] void fail_without_engine() {
   require_engine();
   throw Error("impart-engine cannot be started");
 }
 
+}  // namespace
+
+void train_here(const TrainRequest&) {
+  fail_without_engine();
+}
+void evaluate_here(const EvaluateRequest&) {
+  fail_without_engine();
+}
+void predict_here(const PredictRequest&) {
+  fail_without_engine();
+}
+void sample_here(const SampleRequest&) {
+  fail_without_engine();
+}
+
 void add_commands(CLI::App& app) {
   add_train_command(app);
+  add_trained_commands(app);
+  add_export_command(app);
+  add_diff_command(app);
   add_study_command(app);
   add_data_command(app);
   add_io_command(app);

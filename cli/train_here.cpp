@@ -76,6 +76,7 @@ void train_here(const TrainRequest& request) {
 
 void add_commands(CLI::App& app) {
   add_train_command(app);
+  add_trained_commands(app);
 }
 
 }  // namespace impart::cli

@@ -42,6 +42,7 @@ ROOMS = [
     room("store", "core placement comm data"),
     room("run", "core importance placement comm data store"),
     room("config", "core importance placement data store"),
+    room("trained", "core data run config"),
     room("cost", "core importance placement data store run config"),
     room("study", "core importance placement data run config"),
     room("results", "core importance placement statistics data run config study"),
@@ -52,8 +53,8 @@ ROOMS = [
     room("tensors", "core cuda", torch=True),
     room("models", "core importance data config kernels cuda tensors", torch=True),
     room("feed", "core placement data store config cuda tensors models", torch=True),
-    room("train", "core importance placement comm data store run config cuda tensors models feed",
-         torch=True),
+    room("train", "core importance placement comm data store run config trained cuda tensors models "
+         "feed", torch=True),
 ]
 MPI_ROOMS = {"comm"}
 # The header for users: names lifted out of the rooms, and nothing of its own.

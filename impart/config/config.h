@@ -60,6 +60,7 @@ struct ModelConfig {
   std::string name = "small-cnn";  ///< row of the table of models
   Stem stem = Stem::kImagenet;     ///< first layers of a residual network
   double dropout = 0;              ///< share of activations that text models leave out in training
+  std::string from = {};           ///< file or folder of weights to start from; empty: drawn
   bool operator==(const ModelConfig&) const = default;
 };
 

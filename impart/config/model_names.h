@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <cstdint>
 #include <iterator>
 #include <string_view>
 
@@ -9,6 +10,11 @@
 #include "impart/data/task.h"
 
 namespace impart::config {
+
+/// How large a GPT is; all 0 for other models.
+struct GptSize {
+  std::uint32_t layers = 0, heads = 0, width = 0;
+};
 
 /// What can be known of a model without LibTorch. Its factory is a row of models/images/models.h or
 /// models/text/text_models.h, which takes name and summary from here.
@@ -19,6 +25,7 @@ struct ModelName {
   data::Task task;           ///< what it learns
   bool has_stem = false;     ///< model.stem changes it
   bool has_dropout = false;  ///< model.dropout changes it
+  GptSize gpt = {};
 };
 
 /// All models; those of text without the size of their token embedding.
@@ -50,17 +57,20 @@ inline constexpr ModelName kModelNames[] = {
      .summary = "GPT of 4 layers, 4 heads, width 128, 0.8 M parameters",
      .input = data::Input::kTokens,
      .task = data::kLanguage,
-     .has_dropout = true},
+     .has_dropout = true,
+     .gpt = {4, 4, 128}},
     {.name = "gpt-mini",
      .summary = "GPT of 6 layers, 6 heads, width 192, 2.7 M parameters",
      .input = data::Input::kTokens,
      .task = data::kLanguage,
-     .has_dropout = true},
+     .has_dropout = true,
+     .gpt = {6, 6, 192}},
     {.name = "gpt2-small",
      .summary = "GPT of 12 layers, 12 heads, width 768, 85 M parameters",
      .input = data::Input::kTokens,
      .task = data::kLanguage,
-     .has_dropout = true},
+     .has_dropout = true,
+     .gpt = {12, 12, 768}},
     {.name = "lstm",
      .summary = "LSTM of 2 layers, width 256, 1.1 M parameters",
      .input = data::Input::kTokens,

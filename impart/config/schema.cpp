@@ -154,6 +154,11 @@ void add_model(Schema& schema, bool any_name) {
             "first layers of a ResNet: 7x7/2 and pooling, or 3x3");
   model.key("dropout", &ModelConfig::dropout, number({.most = 1, .without_most = true}),
             "share of activations that text models leave out in training");
+  model
+      .key("from", &ModelConfig::from, text(),
+           "weights to start from: safetensors of torchvision or Hugging Face, their folder, or a "
+           "run; empty: drawn")
+      .counts_at_default = false;
 }
 
 void add_workers(Schema& schema) {

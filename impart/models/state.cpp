@@ -11,6 +11,7 @@
 #include "impart/core/error.h"
 #include "impart/models/layers/worker_statistics.h"
 #include "impart/models/module_tree.h"
+#include "impart/models/tensor_lists.h"
 #include "impart/tensors/tensor_bytes.h"
 
 namespace impart::models {
@@ -18,18 +19,6 @@ namespace {
 
 std::string describe(ElementType type, std::span<const std::uint64_t> shape) {
   return fmt::format("{} [{}]", name_of(type), fmt::join(shape, ", "));
-}
-
-/// "missing: a, b" for the message; nothing if the list is empty. Long lists are cut.
-void append_list(std::string& message, std::string_view kind, std::vector<std::string> items) {
-  constexpr std::size_t kMostItems = 5;
-  if (items.empty()) return;
-  const std::size_t total = items.size();
-  if (total > kMostItems) {
-    items.resize(kMostItems);
-    items.push_back(fmt::format("and {} more", total - kMostItems));
-  }
-  message += fmt::format("; {}: {}", kind, fmt::join(items, ", "));
 }
 
 void check_match(const SafetensorsFile& file, std::span<const NamedTensor> state) {

@@ -74,6 +74,9 @@ SummaryFile read_summary(const std::string& folder) {
   for (const auto& [name, value] : json.items()) {
     if (value.is_number()) summary.numbers[name] = value.get<double>();
     if (name == "config_hash" && value.is_string()) summary.config_hash = value.get<std::string>();
+    if (name == "weights_sha256" && value.is_string()) {
+      summary.weights_sha256 = value.get<std::string>();
+    }
     if (name == "seed" && value.is_number_unsigned()) summary.seed = value.get<std::uint64_t>();
   }
   return summary;

@@ -95,8 +95,8 @@ void write_summary(const std::string& folder, const RunSummary& summary);
 /// What a summary.json says. Files of other versions may lack members or have more.
 struct SummaryFile {
   std::map<std::string, double, std::less<>> numbers = {};
-  std::optional<std::uint64_t> seed = {};  ///< exact, where a double may not be
-  std::string config_hash = {};            ///< "" if it is not there
+  std::optional<std::uint64_t> seed = {};             ///< exact, where a double may not be
+  std::string config_hash = {}, weights_sha256 = {};  ///< "" if it is not there
 
   /// Absent if there is no number of that name.
   std::optional<double> number(std::string_view name) const;

@@ -1,40 +1,28 @@
 #include "impart/train/run.h"
 
 #include <algorithm>
-#include <cstdlib>
 #include <optional>
 #include <string_view>
-#include <thread>
 #include <vector>
 
 #include <fmt/format.h>
 #include <torch/torch.h>
 
-#include "impart/comm/launcher.h"
 #include "impart/core/error.h"
 #include "impart/core/file.h"
 #include "impart/data/text/tokenizer.h"
 #include "impart/run/checkpoint.h"
 #include "impart/run/run_directory.h"
 #include "impart/run/run_files.h"
-#include "impart/tensors/threads.h"
 #include "impart/tensors/torch_stream.h"
 #include "impart/train/own_model.h"
+#include "impart/train/pretrained.h"
+#include "impart/train/run_machine.h"
 #include "impart/train/run_model.h"
 #include "impart/train/trainer.h"
 
 namespace impart::train {
 namespace {
-
-comm::Neighbours neighbours_of(const comm::Communicator& communicator) {
-  return comm::find_neighbours(communicator, [](const char* name) { return std::getenv(name); });
-}
-
-void set_threads(const config::RunConfig& config, const comm::Communicator& communicator) {
-  const std::uint32_t cores = std::max(1u, std::thread::hardware_concurrency());
-  const std::uint32_t share = std::max(1u, cores / neighbours_of(communicator).processes);
-  tensors::set_threads(static_cast<int>(config.threads > 0 ? config.threads : share));
-}
 
 /// All processes must take the same checkpoint, so process 0 chooses.
 /// Collective: every process calls it, in the same order.
@@ -73,18 +61,6 @@ void write_first_files(const RunSpec& spec, const feed::LoadedData& data) {
   keep_tokenizer(data, folder);
 }
 
-bool runs_on_gpu(const config::RunConfig& config) {
-  return config.device != config::RunConfig::Device::kCpu && torch::cuda::is_available();
-}
-
-/// The GPUs of a machine go round its processes.
-torch::Device choose_device(const config::RunConfig& config,
-                            const comm::Communicator& communicator) {
-  if (!runs_on_gpu(config)) return torch::kCPU;
-  const auto index = neighbours_of(communicator).number % torch::cuda::device_count();
-  return {torch::kCUDA, static_cast<c10::DeviceIndex>(index)};
-}
-
 /// What is known before the data is loaded.
 config::Facts first_facts(const RunSpec& spec, const comm::Communicator& communicator) {
   return {.own = {.rows = spec.own,
@@ -94,31 +70,32 @@ config::Facts first_facts(const RunSpec& spec, const comm::Communicator& communi
           .processes = communicator.size()};
 }
 
-/// Which arithmetic torch's libraries may use for floats on a GPU. They take their first guess of
-/// an algorithm: to try several takes longer than it saves in a run of seconds, and may end
-/// differently every time. But their guess for exact floats is bad.
-void set_precision(const config::RunConfig& config) {
-  const bool tf32 = config.precision != config::RunConfig::Precision::kFp32;
-  at::globalContext().setAllowTF32CuDNN(tf32);
-  at::globalContext().setAllowTF32CuBLAS(tf32);
-  at::globalContext().setBenchmarkCuDNN(!tf32);
-}
-
 /// `directory` is null on processes that do not write.
 RunOutcome train(const RunSpec& spec, comm::Communicator& communicator, const RunObserver& observer,
                  feed::LoadedData data, const run::RunDirectory* directory) {
   const torch::Device device = choose_device(spec.config, communicator);
   if (device.is_cuda()) tensors::use_device(device.index());
+  const std::string checkpoint =
+      spec.resume ? agree_on_checkpoint(spec, communicator, observer) : "";
   Trainer trainer(spec, communicator, observer,
-                  prepare_run_data(std::move(data), spec.config, device, communicator));
-  if (!spec.resume) return trainer.run(directory);
-  const std::string checkpoint = agree_on_checkpoint(spec, communicator, observer);
-  if (!checkpoint.empty()) trainer.restore(checkpoint);
-  if (communicator.rank() == 0 && observer.note) {
+                  prepare_run_data(std::move(data), spec.config, device, communicator), checkpoint);
+  if (spec.resume && communicator.rank() == 0 && observer.note) {
     observer.note(checkpoint.empty() ? "no checkpoint to resume from; starting at the beginning"
                                      : "resuming from " + checkpoint);
   }
   return trainer.run(directory);
+}
+
+/// A run that goes on has its weights in a checkpoint.
+void check_start(const RunSpec& spec, const feed::LoadedData& data) {
+  const std::string& from = spec.config.model.from;
+  if (from.empty() || spec.resume) return;
+  if (spec.own_model) {
+    throw ConfigError(
+        "model.from is for the models of 'impart list models'; load the weights into your own "
+        "model before the run");
+  }
+  check_pretrained(from, trained::describe_model(spec.config, data.dataset));
 }
 
 run::RunStatus status_of(const RunOutcome& outcome) {
@@ -153,6 +130,7 @@ RunOutcome run_training(const RunSpec& spec, comm::Communicator& communicator,
   facts.data = data_facts(data);
   config::check_rules(spec.config, facts);
   if (spec.own_model) check_own_model(*spec.own_model);
+  check_start(spec, data);
   std::optional<run::RunDirectory> directory;  // on the process that writes
   if (communicator.rank() == 0) {
     directory.emplace(spec.config.output, earlier_run(spec));

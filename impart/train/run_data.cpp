@@ -60,8 +60,6 @@ RunData facts_of(const feed::LoadedData& loaded) {
   const data::Dataset& set = loaded.dataset;
   return {.examples = set.train.count(),
           .classes = set.train.classes,
-          .channels = set.train.channels,
-          .image_size = set.train.height,
           .labels = set.train.labels,
           .truth = set.train.truth,
           .payload_bytes = loaded.payload_bytes(),
@@ -132,6 +130,7 @@ RunData prepare_run_data(feed::LoadedData loaded, const config::RunConfig& confi
   const bool train_here = loaded.in_memory() && may_hold_all(config);
   const bool test_here = train_here || set.text;
   RunData data = facts_of(loaded);
+  data.card = trained::describe_model(config, set);
   data.train_store =
       train_here
           ? store::make_memory_store(

@@ -14,6 +14,7 @@
 #include "impart/feed/feed.h"
 #include "impart/feed/own_data.h"
 #include "impart/store/store.h"
+#include "impart/trained/model_card.h"
 
 namespace impart::train {
 
@@ -26,14 +27,14 @@ config::DataFacts data_facts(const feed::LoadedData& data);
 
 /// What training needs of its data.
 struct RunData {
-  std::uint64_t examples = 0;                  ///< to train on
-  std::uint32_t classes = 0;                   ///< 0 for language
-  std::uint32_t channels = 0, image_size = 0;  ///< of images; 0: they are none
+  std::uint64_t examples = 0;  ///< to train on
+  std::uint32_t classes = 0;   ///< 0 for language
   std::vector<std::uint32_t> labels = {};
   std::vector<float> truth = {};
   std::uint64_t payload_bytes = 0;                       ///< of all training examples together
   std::shared_ptr<const data::TextData> text = nullptr;  ///< null for images
   data::Task task = data::kClasses;
+  trained::ModelCard card = {};  ///< of the model that learns it
   /// Bytes of text that the test set's targets stand for; 0 if that is unknown, or no language.
   std::uint64_t test_bytes = 0;
 

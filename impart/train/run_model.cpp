@@ -2,7 +2,9 @@
 
 #include <algorithm>
 
-#include "impart/feed/token_feed.h"
+#include <fmt/format.h>
+
+#include "impart/core/error.h"
 #include "impart/models/images/models.h"
 #include "impart/models/init.h"
 #include "impart/models/text/text_models.h"
@@ -10,35 +12,43 @@
 namespace impart::train {
 namespace {
 
-std::shared_ptr<models::Classifier> make_text_model(const config::RunConfig& config,
-                                                    const data::TokenSet& set) {
-  const bool pads = !set.is_corpus();
-  return find_entry(models::kTextModels, "model", config.model.name)
-      .function({.vocabulary = std::int64_t{set.vocabulary} + (pads ? 1 : 0),
-                 .length = set.length,
-                 .classes = std::max<std::int64_t>(set.classes, 1),
-                 .pad = pads ? feed::padding_of(set) : 0,
-                 .dropout = config.model.dropout});
+/// Texts with a class differ in length, and are filled up with one token more than there are.
+std::shared_ptr<models::Classifier> make_text_model(const trained::ModelCard& card) {
+  const bool pads = card.task == data::kClasses;
+  const std::int64_t tokens = card.tokens->vocabulary;
+  return find_entry(models::kTextModels, "model", card.model)
+      .function({.vocabulary = tokens + (pads ? 1 : 0),
+                 .length = card.tokens->length,
+                 .classes = std::max<std::int64_t>(card.classes, 1),
+                 .pad = pads ? tokens : 0,
+                 .dropout = card.dropout});
 }
 
-std::shared_ptr<models::Classifier> make_image_model(const config::RunConfig& config,
-                                                     const RunData& data) {
-  const bool cifar = config.model.stem == config::ModelConfig::Stem::kCifar;
-  return find_entry(models::kModels, "model", config.model.name)
-      .function({.classes = data.classes,
-                 .channels = data.channels,
-                 .image_size = data.image_size,
+std::shared_ptr<models::Classifier> make_image_model(const trained::ModelCard& card) {
+  const bool cifar = card.stem == config::ModelConfig::Stem::kCifar;
+  return find_entry(models::kModels, "model", card.model)
+      .function({.classes = card.classes,
+                 .channels = card.images->channels,
+                 .image_size = card.images->size,
                  .stem = cifar ? models::Stem::kCifar : models::Stem::kImagenet});
 }
 
 }  // namespace
 
-std::shared_ptr<models::Classifier> make_run_model(const config::RunConfig& config,
-                                                   const RunData& data) {
-  const auto model =
-      data.text ? make_text_model(config, data.text->train) : make_image_model(config, data);
-  models::initialise_parameters(*model, config.seed);
-  model->to(data.train->device());
+std::shared_ptr<models::Classifier> make_model(const trained::ModelCard& card) {
+  if (card.is_own || (!card.tokens && !card.images)) {
+    throw ConfigError(
+        fmt::format("the model '{}' is a program's own; load its model.safetensors in that program",
+                    card.model));
+  }
+  return card.tokens ? make_text_model(card) : make_image_model(card);
+}
+
+std::shared_ptr<models::Classifier> make_initial_model(const trained::ModelCard& card,
+                                                       std::uint64_t seed, torch::Device device) {
+  auto model = make_model(card);
+  models::initialise_parameters(*model, seed);
+  model->to(device);
   return model;
 }
 

@@ -188,10 +188,14 @@ void check_fits(const importance::TableSpec& found, const importance::TableSpec&
 }  // namespace
 
 void save_run_state(const std::string& run_folder, const RunState& state,
-                    const placement::Placement& placement, models::Classifier& model,
-                    std::uint32_t keep) {
+                    const CheckpointParts& parts, std::uint32_t keep) {
+  const placement::Placement& placement = parts.placement;
   run::CheckpointWriter checkpoint(run_folder, state.total_steps);
-  models::save_model(checkpoint.path("model.safetensors"), model);
+  models::save_model(checkpoint.path(trained::kWeightsFile), parts.model);
+  trained::write_card(checkpoint.path(trained::kCardFile), parts.card);
+  if (parts.tokenizer) {
+    data::save_tokenizer(*parts.tokenizer, checkpoint.path(trained::kTokenizerFile));
+  }
   write_tensors(checkpoint.path("training.safetensors"), state, placement.arrivals());
   importance::save_table(checkpoint.path("importance.table"), placement.table());
   placement::write_partition(checkpoint.path("partition.npy"), placement.partition());
@@ -219,7 +223,7 @@ RunState load_run_state(const std::string& checkpoint, placement::Placement& pla
   const ScoresFile scores(path("dealt_by.npy"));
   std::vector<float> dealt_by;
   scores.scores().visit([&](auto values) { dealt_by.assign(values.begin(), values.end()); });
-  models::load_model(path("model.safetensors"), model);
+  models::load_model(path(trained::kWeightsFile), model);
   std::vector<ExampleId> arrivals =
       read_tensors(path("training.safetensors"), partition.examples(), state);
   placement.restore(std::move(partition), std::move(table), std::move(dealt_by),

@@ -11,6 +11,7 @@
 #include "impart/models/classifier.h"
 #include "impart/placement/placement.h"
 #include "impart/run/summary.h"
+#include "impart/trained/trained_model.h"
 
 namespace impart::train {
 
@@ -32,13 +33,22 @@ struct RunState {
   std::vector<std::pair<std::string, torch::Tensor>> tensors = {};  ///< Engine::gather_state
 };
 
+/// What else a checkpoint holds.
+struct CheckpointParts {
+  const placement::Placement& placement;
+  models::Classifier& model;
+  trained::ModelCard card;
+  data::TokenizerPtr tokenizer;  ///< null if there is none
+};
+
 /// Writes a checkpoint (see checkpoint.h) with the files
 ///   model.safetensors      parameters and running statistics, as torchvision names them
+///   model.json             what else is needed to use the model
+///   tokenizer.txt          of text, unless it came as tokens
 ///   training.safetensors   optimiser, workers' statistics and replicas, visits
 ///   importance.table, partition.npy, dealt_by.npy, state.json
 void save_run_state(const std::string& run_folder, const RunState& state,
-                    const placement::Placement& placement, models::Classifier& model,
-                    std::uint32_t keep);
+                    const CheckpointParts& parts, std::uint32_t keep);
 
 /// Loads it into the placement and the model. DataError if something is missing or does not fit.
 RunState load_run_state(const std::string& checkpoint, placement::Placement& placement,

@@ -10,6 +10,7 @@
 #include "impart/core/error.h"
 #include "impart/train/own_model.h"
 #include "impart/train/phase_timer.h"
+#include "impart/train/pretrained.h"
 #include "impart/train/run_model.h"
 #include "impart/train/run_output.h"
 #include "impart/train/run_state.h"
@@ -23,17 +24,29 @@ double seconds_since(std::chrono::steady_clock::time_point start) {
   return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
 }
 
+/// The model before its first step; what a checkpoint replaces anyway is only drawn.
 std::shared_ptr<models::Classifier> choose_model(const RunSpec& spec, const RunData& data,
-                                                 comm::Communicator& communicator) {
-  if (!spec.own_model) return make_run_model(spec.config, data);
-  prepare_own_model(*spec.own_model, data.train->device(), communicator);
-  return spec.own_model;
+                                                 comm::Communicator& communicator, const Note& note,
+                                                 bool from_the_start) {
+  if (spec.own_model) {
+    prepare_own_model(*spec.own_model, data.train->device(), communicator);
+    return spec.own_model;
+  }
+  auto model = make_initial_model(data.card, spec.config.seed, data.train->device());
+  const std::string& weights = spec.config.model.from;
+  if (from_the_start && !weights.empty()) load_pretrained(weights, *model, note);
+  return model;
+}
+
+/// Process 0 speaks for all.
+Note note_of(const RunObserver& observer, const comm::Communicator& communicator) {
+  return communicator.rank() == 0 ? observer.note : nullptr;
 }
 
 }  // namespace
 
 Trainer::Trainer(const RunSpec& spec, comm::Communicator& communicator, const RunObserver& observer,
-                 RunData data)
+                 RunData data, const std::string& checkpoint)
     : spec_(spec),
       config_(spec.config),
       communicator_(communicator),
@@ -42,10 +55,11 @@ Trainer::Trainer(const RunSpec& spec, comm::Communicator& communicator, const Ru
       placement_(config::placement_spec(config_, spec.own),
                  {.examples = data_.examples, .labels = data_.labels, .truth = data_.truth}),
       engine_({.config = config_,
-               .model = choose_model(spec, data_, communicator),
+               .model = choose_model(spec, data_, communicator, note_of(observer, communicator),
+                                     checkpoint.empty()),
                .feed = data_.train.get(),
                .own = spec.own,
-               .note = communicator.rank() == 0 ? observer.note : nullptr},
+               .note = note_of(observer, communicator)},
               communicator),
       visits_(engine_, *data_.train, communicator, observer),
       costs_(communicator, config_.workers.count),
@@ -60,6 +74,7 @@ Trainer::Trainer(const RunSpec& spec, comm::Communicator& communicator, const Ru
     device_evaluation_ = std::make_unique<DeviceEvaluation>(
         engine_.model(), *data_.test, config_.precision == config::RunConfig::Precision::kBf16);
   }
+  if (!checkpoint.empty()) restore(checkpoint);
 }
 
 RunOutcome Trainer::run(const run::RunDirectory* directory) {
@@ -288,8 +303,20 @@ void Trainer::write_checkpoint() {
   state.tensors = engine_.gather_state();
   check_directory();
   if (is_writer()) {
-    save_run_state(config_.output, state, placement_, engine_.model(), config_.checkpoint.keep);
+    save_run_state(config_.output, state,
+                   {.placement = placement_,
+                    .model = engine_.model(),
+                    .card = card_now(),
+                    .tokenizer = data_.text ? data_.text->tokenizer : nullptr},
+                   config_.checkpoint.keep);
   }
+}
+
+trained::ModelCard Trainer::card_now() const {
+  trained::ModelCard card = data_.card;
+  card.is_own = spec_.own_model != nullptr;
+  card.epochs = position_.epoch;
+  return card;
 }
 
 void Trainer::restore(const std::string& checkpoint) {

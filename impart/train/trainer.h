@@ -26,11 +26,11 @@ namespace impart::train {
 /// checkpoints. What happens inside a step is Engine's, what is decided Placement's.
 class Trainer {
  public:
+  /// Goes on from a checkpoint folder, or from the start if that is "". DataError if the checkpoint
+  /// does not fit.
   Trainer(const RunSpec& spec, comm::Communicator& communicator, const RunObserver& observer,
-          RunData data);
+          RunData data, const std::string& checkpoint);
 
-  /// Goes on from a checkpoint folder. DataError if it does not fit.
-  void restore(const std::string& checkpoint);
   /// Runs until the last epoch is done, a stop is requested, or it has diverged. The process that
   /// writes brings the run directory, the others null.
   /// Collective: every process calls it, in the same order.
@@ -39,6 +39,7 @@ class Trainer {
  private:
   using Clock = std::chrono::steady_clock;
 
+  void restore(const std::string& checkpoint);
   void prepare_epoch();
   void move_examples();
   void settle_stores();
@@ -49,6 +50,7 @@ class Trainer {
   void record_costs();
   void record_epoch(const std::optional<data::TestOutcome>& outcome, double seconds_train);
   void write_checkpoint();
+  trained::ModelCard card_now() const;
   void note_divergence();
   bool must_stop_diverged() const { return config_.train.stop_on_nan && summary_.diverged_at; }
   RunOutcome finish(bool preempted);

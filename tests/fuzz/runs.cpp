@@ -9,6 +9,7 @@
 #include "impart/run/summary.h"
 #include "impart/run/text_file.h"
 #include "impart/study/record.h"
+#include "impart/trained/model_card.h"
 #include "tests/fuzz/folder.h"
 
 namespace impart::fuzz {
@@ -50,6 +51,19 @@ std::vector<std::string> summary_seeds() {
   const Folder folder;
   run::write_summary(folder.path(), {});
   return {folder.read("summary.json")};
+}
+
+void read_model_card(Bytes input) {
+  static const Folder folder;
+  trained::read_card(folder.write("model.json", input));
+}
+
+std::vector<std::string> model_card_seeds() {
+  trained::ModelCard images{.model = "mlp", .classes = 2, .class_names = {"a", "b"}};
+  images.images = {.channels = 1, .size = 8, .resize = 9, .mean = {0.5f}, .std = {1}};
+  trained::ModelCard text{.model = "lstm", .task = data::kLanguage};
+  text.tokens = {.vocabulary = 256, .length = 12};
+  return {trained::describe(images).dump(), trained::describe(text).dump()};
 }
 
 void read_text_records(Bytes input) {

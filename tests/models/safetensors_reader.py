@@ -10,7 +10,8 @@ TYPES = {"F64": numpy.float64, "F32": numpy.float32, "I64": numpy.int64}
 
 def load(path):
     """A safetensors file as a dict of tensors, in the header's order."""
-    raw = open(path, "rb").read()
+    with open(path, "rb") as file:
+        raw = file.read()
     start = 8 + int.from_bytes(raw[:8], "little")
     tensors = {}
     for name, entry in json.loads(raw[8:start]).items():

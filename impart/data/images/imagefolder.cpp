@@ -14,6 +14,7 @@
 
 #include "impart/core/error.h"
 #include "impart/data/images/datasets.h"
+#include "impart/data/images/photo_crop.h"
 #include "impart/data/images/photo_decoder.h"
 #include "impart/data/payloads/file_ranges.h"
 
@@ -192,6 +193,7 @@ ExampleSet set_of(FoundPart part, const std::vector<std::string>& classes,
           .labels = std::move(part.labels),
           .mean = {std::begin(kPhotoMean), std::end(kPhotoMean)},
           .std = {std::begin(kPhotoStd), std::end(kPhotoStd)},
+          .resize = usual_resize(size),
           .class_names = classes};
 }
 

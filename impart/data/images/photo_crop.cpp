@@ -60,9 +60,13 @@ CropBox choose_random_crop(std::uint32_t width, std::uint32_t height,
   return largest_allowed(width, height);
 }
 
-CentreCrop choose_centre_crop(std::uint32_t extent, std::uint32_t shorter, std::uint32_t size) {
-  const auto target = static_cast<std::uint32_t>(std::nearbyint(size / 0.875));
-  const auto resized = static_cast<std::uint32_t>(std::uint64_t{target} * extent / shorter);
+std::uint32_t usual_resize(std::uint32_t size) {
+  return static_cast<std::uint32_t>(std::nearbyint(size / 0.875));
+}
+
+CentreCrop choose_centre_crop(std::uint32_t extent, std::uint32_t shorter, std::uint32_t size,
+                              std::uint32_t resize) {
+  const auto resized = static_cast<std::uint32_t>(std::uint64_t{resize} * extent / shorter);
   return {.resized = resized,
           .first = static_cast<std::uint32_t>(std::nearbyint((resized - size) / 2.0))};
 }

@@ -30,8 +30,13 @@ struct CentreCrop {
   std::uint32_t resized = 0, first = 0;
 };
 
+/// What the shorter side of a photograph is brought to if `size` pixels remain: round(size /
+/// 0.875).
+std::uint32_t usual_resize(std::uint32_t size);
+
 /// Of the axis with `extent` pixels of a picture whose shorter side has `shorter` pixels:
-/// torchvision's Resize(round(size / 0.875)) and CenterCrop(size).
-CentreCrop choose_centre_crop(std::uint32_t extent, std::uint32_t shorter, std::uint32_t size);
+/// torchvision's Resize(resize) and CenterCrop(size).
+CentreCrop choose_centre_crop(std::uint32_t extent, std::uint32_t shorter, std::uint32_t size,
+                              std::uint32_t resize);
 
 }  // namespace impart::data

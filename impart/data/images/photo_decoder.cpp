@@ -32,15 +32,15 @@ PhotoView random_view(const PhotoReader& photo, const DecodeChoices& choices, st
   return {axis(box.left, box.width, photo.width()), axis(box.top, box.height, photo.height())};
 }
 
-PhotoView centre_view(const PhotoReader& photo, std::uint32_t size) {
+PhotoView centre_view(const PhotoReader& photo, const PhotoSpec& spec) {
   const std::uint32_t shorter = std::min(photo.width(), photo.height());
   const auto axis = [&](std::uint32_t extent) {
-    const CentreCrop crop = choose_centre_crop(extent, shorter, size);
+    const CentreCrop crop = choose_centre_crop(extent, shorter, spec.size, spec.resize);
     return AxisSpec{.length = static_cast<double>(extent),
                     .extent = extent,
                     .resized = crop.resized,
                     .first = crop.first,
-                    .count = size};
+                    .count = spec.size};
   };
   return {axis(photo.width()), axis(photo.height())};
 }
@@ -67,14 +67,16 @@ std::unique_ptr<PhotoReader> open_photo(std::span<const std::byte> payload) {
 
 class PhotoDecoder final : public PayloadDecoder {
  public:
-  explicit PhotoDecoder(const PhotoSpec& spec) : spec_(spec) {}
+  explicit PhotoDecoder(const PhotoSpec& spec) : spec_(spec) {
+    if (spec_.resize == 0) spec_.resize = usual_resize(spec_.size);
+  }
 
   void decode(std::span<const std::byte> payload, const DecodeChoices& choices,
               std::span<std::uint8_t> pixels) const override {
     const std::unique_ptr<PhotoReader> photo = open_photo(payload);
     check_size(*photo);
     const PhotoView view =
-        choices.random ? random_view(*photo, choices, spec_.size) : centre_view(*photo, spec_.size);
+        choices.random ? random_view(*photo, choices, spec_.size) : centre_view(*photo, spec_);
     const std::uint32_t factor = photo->shrink(spare_factor(view));
     const AxisWeights columns(shrunk(view.columns, factor)), rows(shrunk(view.rows, factor));
     photo->start({.left = columns.begin(),
@@ -113,6 +115,10 @@ std::shared_ptr<const PayloadDecoder> make_photo_decoder(const PhotoSpec& spec) 
   if (spec.size == 0 || spec.size > kLargestSize) {
     throw ConfigError(
         fmt::format("photos of size {}, which is not in 1..{}", spec.size, kLargestSize));
+  }
+  if (spec.resize != 0 && spec.resize < spec.size) {
+    throw ConfigError(
+        fmt::format("photos of size {} cut out of {} pixels", spec.size, spec.resize));
   }
   return std::make_shared<PhotoDecoder>(spec);
 }

@@ -10,6 +10,9 @@ namespace impart::data {
 /// What becomes of photographs.
 struct PhotoSpec {
   std::uint32_t size = 224;  ///< height and width of the decoded image
+  /// What evaluation brings the shorter side to before it cuts out the centre, `size` or more; 0:
+  /// usual_resize(size).
+  std::uint32_t resize = 0;
   /// Photographs of more pixels are refused before anything is decoded.
   std::uint64_t largest_pixels = std::uint64_t{1} << 28;
   /// The same for those that are held whole while they are read: at most 0.5 GiB.
@@ -24,8 +27,8 @@ inline constexpr float kPhotoStd[] = {0.229f, 0.224f, 0.225f};
 /// planes of size × size. Any colours are converted (grey, palettes, 16 bits, CMYK as Adobe writes
 /// it); transparency and EXIF's orientation are ignored, as torchvision's ImageFolder does.
 ///
-/// Evaluation: the shorter side becomes round(size / 0.875), then the centre is cut out:
-/// torchvision's Resize(256), CenterCrop(224). Training: a random part of the picture, chosen by
+/// Evaluation: the shorter side becomes `resize` pixels, then the centre is cut out: torchvision's
+/// Resize(256), CenterCrop(224). Training: a random part of the picture, chosen by
 /// choose_random_crop, is brought to size × size: torchvision's RandomResizedCrop(224). Mirroring
 /// is not done here.
 ///

@@ -7,6 +7,7 @@
 #include <fmt/format.h>
 
 #include "impart/core/error.h"
+#include "impart/data/images/photo_crop.h"
 #include "impart/data/images/photo_decoder.h"
 #include "impart/data/mds/decoder.h"
 #include "impart/data/mds/sidecars.h"
@@ -104,6 +105,7 @@ ExampleSet open_mds_set(const MdsSetSpec& spec, const Progress& progress) {
                  .truth = std::move(sidecars.truth),
                  .mean = std::move(sidecars.mean),
                  .std = std::move(sidecars.std),
+                 .resize = decoder->is_photo() ? usual_resize(decoder->layout().height) : 0,
                  .class_names = std::move(sidecars.class_names)};
   // Sidecars are about the column that is found by itself.
   if (set.labels.empty() || !spec.label_column.empty()) {

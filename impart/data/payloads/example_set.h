@@ -46,6 +46,9 @@ struct ExampleSet {
   std::vector<std::uint32_t> labels = {};             ///< numbers below `classes`, one per example
   std::vector<float> truth = {};                      ///< as in ImageSet
   std::vector<float> mean = {}, std = {};             ///< as in ImageSet
+  /// Photographs: what evaluation brings the shorter side to before it cuts out the centre; 0: the
+  /// images are stored as models see them.
+  std::uint32_t resize = 0;
   std::vector<std::string> class_names = {};
 
   std::uint64_t count() const { return payloads ? payloads->examples() : labels.size(); }

@@ -11,15 +11,9 @@
 namespace impart::models {
 namespace {
 
-struct GptSize {
-  std::int64_t layers;
-  std::int64_t heads;
-  std::int64_t width;
-};
-
 class Gpt : public Classifier {
  public:
-  Gpt(const TextModelSpec& spec, const GptSize& size) {
+  Gpt(const TextModelSpec& spec, const config::GptSize& size) {
     transformer_ = register_module("transformer", Transformer(TransformerSpec{
                                                       .vocabulary = spec.vocabulary,
                                                       .length = spec.length,
@@ -42,23 +36,23 @@ class Gpt : public Classifier {
   Embedding lm_head_{nullptr};
 };
 
-std::shared_ptr<Classifier> make_gpt(const TextModelSpec& spec, const GptSize& size) {
+std::shared_ptr<Classifier> make_gpt(const TextModelSpec& spec, std::string_view name) {
   check_spec(spec);
-  return std::make_shared<Gpt>(spec, size);
+  return std::make_shared<Gpt>(spec, config::find_model_name(name)->gpt);
 }
 
 }  // namespace
 
 std::shared_ptr<Classifier> make_gpt_tiny(const TextModelSpec& spec) {
-  return make_gpt(spec, {.layers = 4, .heads = 4, .width = 128});
+  return make_gpt(spec, "gpt-tiny");
 }
 
 std::shared_ptr<Classifier> make_gpt_mini(const TextModelSpec& spec) {
-  return make_gpt(spec, {.layers = 6, .heads = 6, .width = 192});
+  return make_gpt(spec, "gpt-mini");
 }
 
 std::shared_ptr<Classifier> make_gpt2_small(const TextModelSpec& spec) {
-  return make_gpt(spec, {.layers = 12, .heads = 12, .width = 768});
+  return make_gpt(spec, "gpt2-small");
 }
 
 }  // namespace impart::models

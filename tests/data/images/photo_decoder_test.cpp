@@ -87,6 +87,17 @@ TEST(PhotoDecoder, RefusesAJpegOfVeryManyScans) {
 TEST(PhotoDecoder, RefusesSizesThatCannotBe) {
   EXPECT_THROW(make_photo_decoder({.size = 0}), ConfigError);
   EXPECT_THROW(make_photo_decoder({.size = 1u << 20}), ConfigError);
+  EXPECT_THROW(make_photo_decoder({.size = 8, .resize = 7}), ConfigError);
+}
+
+TEST(PhotoDecoder, TakesPicturesOfTheRightSizeAsTheyAreIfNothingIsToBeCutOff) {
+  const std::string png = testing::png_of(48, 48);
+  std::vector<std::uint8_t> whole(3 * 48 * 48), larger(3 * 55 * 55);
+  make_photo_decoder({.size = 48, .resize = 48})->decode(std::as_bytes(std::span(png)), {}, whole);
+  make_photo_decoder({.size = 55, .resize = 55})->decode(std::as_bytes(std::span(png)), {}, larger);
+  EXPECT_NE(whole, decoded(png));  // which is cut out of 55 pixels
+  const auto corner = [](const std::vector<std::uint8_t>& pixels) { return pixels.front(); };
+  EXPECT_EQ(corner(whole), corner(larger));  // the corner of the picture itself
 }
 
 TEST(PhotoDecoder, ServesSeveralThreads) {

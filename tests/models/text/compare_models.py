@@ -189,4 +189,5 @@ def main():
     sys.exit(1 if any(wrong) else 0)
 
 
-main()
+if __name__ == "__main__":
+    main()
