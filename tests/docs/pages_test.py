@@ -30,9 +30,13 @@ PATH = re.compile(r"`((?:impart|cli|python|tests|bench|examples|presets|experime
                   r"/[\w./-]*)`")
 
 
-# Commands that take minutes as they are shown, and what makes them short.
-SHORTER = [(re.compile(r"^(impart study presets/studies/quick\.yaml)(?= +#|$)", re.M),
-            r"\1 epochs=4 data.train_examples=300 data.test_examples=100")]
+# Commands that take a minute and more as they are shown, and what makes them short. What the page
+# itself sets comes later, and wins.
+FEW = "data.train_examples=300 data.test_examples=100"
+SHORTER = [(re.compile(r"^(impart train (?:presets/)?quick(?:\.yaml)?)(?= |$)", re.M), rf"\1 {FEW}"),
+           (re.compile(r"^(impart train presets/lm/generated\.yaml)(?= |$)", re.M), rf"\1 {FEW}"),
+           (re.compile(r"^(impart study (?:presets/studies/)?quick(?:\.yaml)?)(?= +#|$)", re.M),
+            rf"\1 epochs=4 {FEW}")]
 
 
 def name_of(page):
