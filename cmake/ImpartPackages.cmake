@@ -15,8 +15,9 @@ set(CPACK_DEBIAN_COMMAND_PACKAGE_SECTION science)
 set(CPACK_DEBIAN_COMMAND_DESCRIPTION "Importance-aware data-parallel training
  Learns, while training, how hard every example is, and decides which worker
  trains on what; measures what that costs and saves.")
-# Reports draw with gnuplot; jobs of several processes are started by mpirun.
-set(CPACK_DEBIAN_COMMAND_PACKAGE_RECOMMENDS "gnuplot-nox, openmpi-bin")
+# Reports draw with gnuplot, OpenBLAS trains faster than plain BLAS, and mpirun starts jobs of several
+# processes.
+set(CPACK_DEBIAN_COMMAND_PACKAGE_RECOMMENDS "gnuplot-nox, libopenblas0-pthread, openmpi-bin")
 
 set(CPACK_DEBIAN_DEVELOPMENT_PACKAGE_NAME libimpart-dev)
 set(CPACK_DEBIAN_DEVELOPMENT_PACKAGE_SECTION libdevel)
