@@ -25,13 +25,13 @@ set(CPACK_DEBIAN_DEVELOPMENT_DESCRIPTION "Importance-aware data-parallel trainin
  Partitions by importance alone, or the whole training engine, for programs
  in C++: find_package(impart).")
 # Static libraries: what they were built from is needed again by whoever links to them.
-file(STRINGS ${PROJECT_SOURCE_DIR}/tools/packages-command.txt needed REGEX "^lib.*-dev$|^nlohmann")
+file(STRINGS ${PROJECT_SOURCE_DIR}/tools/packages-command.txt needed REGEX "-dev$")
 if(IMPART_TORCH)
   list(APPEND needed libtorch-dev)
 endif()
 if(TARGET MPI::MPI_CXX)
   list(APPEND needed libopenmpi-dev)
 endif()
-list(REMOVE_ITEM needed libcli11-dev)
+list(REMOVE_ITEM needed libboost-dev libcli11-dev)  # only for our own sources
 list(JOIN needed ", " CPACK_DEBIAN_DEVELOPMENT_PACKAGE_DEPENDS)
 include(CPack)

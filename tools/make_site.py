@@ -25,7 +25,7 @@ QUICK = ["data.train_examples=128", "data.test_examples=64"]
 GALLERY = [
     ("A study of images", "images", ["study", "presets/studies/quick.yaml", "output=images"], False,
      "Four ways to deal drawn shapes, three seeds each: what may be claimed, and what is hard."),
-    ("A run on text", "text", ["train", "presets/lm/generated.yaml", "epochs=2", "output=text"], True,
+    ("A run on text", "text", ["train", "presets/lm/generated.yaml", "output=text"], True,
      "A small GPT on text of known difficulty, with its hardest and easiest texts."),
     ("One run", "run", ["train", "presets/quick.yaml", "output=run"], True,
      "A single run: its curves, its workers, its examples."),
@@ -96,6 +96,11 @@ def write_reference(impart, stage):
     (stage / "names.md").write_text("".join(parts))
 
 
+def best_figures(folder):
+    found = {kind: sorted(folder.glob(f"{kind}*.svg")) for kind in ["data-map", "workers", "curves"]}
+    return [figures[0] for figures in found.values() if figures][:2]
+
+
 def write_gallery(impart, stage, quick):
     parts = ["# Gallery of reports\n\nMade by this version of impart, when this site was. Each is one file, "
              "which can be sent around.\n"]
@@ -112,7 +117,7 @@ def write_gallery(impart, stage, quick):
         parts.append(f"\n## {title}\n\n{words} `{shown}`, then `impart report {name}`.\n\n"
                      f"[Open the report]({made}/report.html)\n")
         parts += [f"\n![{figure.stem}]({figure.relative_to(stage)})\n"
-                  for figure in sorted((stage / made).rglob("*.svg"))[:2]]
+                  for figure in best_figures(stage / made / "figures")]
     (stage / "gallery.md").write_text("".join(parts))
 
 

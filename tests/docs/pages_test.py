@@ -151,6 +151,9 @@ class Pages(unittest.TestCase):
                 with self.subTest(page=name_of(page), path=path):
                     self.assertTrue((ROOT / path).exists())
 
+    def test_the_readme_is_short(self):
+        self.assertLess(len((ROOT / "README.md").read_text().splitlines()), 75)
+
     def test_every_page_is_on_the_map(self):
         docs = ROOT / "docs"
         mapped = {(docs / link.partition("#")[0]).resolve()
