@@ -20,7 +20,7 @@ RENAMED = {"README.md": "index.md", "CONTRIBUTING.md": "contributing.md", "CHANG
            "docs/README.md": "map.md", "docs/results/README.md": "results/index.md"}
 LINK = re.compile(r"(\]\(|(?:src|srcset)=\")([^)\s\"#]+)(?=[)\"#])")
 BLOCK = re.compile(r"(^```.*?^```$)", re.S | re.M)
-QUICK = ["data.train_examples=128", "data.test_examples=64"]
+QUICK = ["data.train_examples=128", "data.test_examples=64", "threads=1"]
 # What the gallery shows: title, folder, what is run, whether also with --quick, words.
 GALLERY = [
     ("A study of images", "images", ["study", "presets/studies/quick.yaml", "output=images"], False,
