@@ -76,9 +76,10 @@ void hand_over_to_engine(int argc, char** argv) {
 void require_engine() {
   if (!engine_path().empty()) return;
   throw ConfigError(
-      "nothing can be trained: there is no impart-engine beside this impart nor in PATH; install "
-      "impart's Debian package, or run './quickstart' in its sources and then 'pip install .' "
-      "again");
+      "this needs impart-engine, which computes with models and is neither beside this impart nor "
+      "in "
+      "PATH: install impart's Debian package, or run './quickstart' in its sources and then 'pip "
+      "install .' again");
 }
 
 void train_here(const TrainRequest&) {

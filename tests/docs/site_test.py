@@ -71,6 +71,13 @@ class Site(unittest.TestCase):
             for link in [*page.links, *page.loaded]:
                 self.assert_leads_somewhere(path, link)
 
+    def test_every_page_is_in_the_navigation(self):
+        linked = set(self.pages[self.site / "index.html"].links)
+        for path in self.pages:
+            name = str(path.relative_to(self.site))
+            if not name.startswith("gallery/") and name not in ("404.html", "search.html"):
+                self.assertIn(name, linked, "docs/mkdocs.yml does not list it")
+
     def test_nothing_is_loaded_from_elsewhere(self):
         for path, page in self.pages.items():
             for link in page.loaded:

@@ -15,6 +15,9 @@ import unittest
 CPACK, BUILD = sys.argv.pop(1), pathlib.Path(sys.argv.pop(1))
 SOURCE = pathlib.Path(__file__).resolve().parents[2]
 
+SHORT = ["epochs=1", "partition.warmup=0", "importance.ignore=0", "data.train_examples=64",
+         "data.test_examples=32", "threads=1", "output=run"]
+
 
 def run(*command):
     done = subprocess.run([str(word) for word in command], text=True, stdout=subprocess.PIPE,
@@ -47,13 +50,26 @@ class Packages(unittest.TestCase):
         root = self.folder / "root" / "usr"
         self.assertIn("stripes", run(root / "bin" / "impart", "list", "heuristics"))
         presets = root / "share" / "impart" / "presets"
-        run(root / "bin" / "impart", "train", presets / "quick.yaml", "epochs=1", "partition.warmup=0",
-            "importance.ignore=0", "data.train_examples=64", "data.test_examples=32",
-            f"output={self.folder / 'run'}")
         installed, ours = ({path.relative_to(folder) for path in folder.rglob("*") if path.is_file()}
                            for folder in [presets, SOURCE / "presets"])
         self.assertEqual(installed, ours)
         self.assertEqual(list(root.rglob("*.a")), [])
+
+    def test_the_command_finds_the_engine_beside_it_or_in_path_or_says_what_to_install(self):
+        root = self.folder / "root" / "usr"
+        alone = shutil.copy(root / "bin" / "impart", self.folder / "impart")
+
+        def train(impart, path):
+            return subprocess.run(
+                [impart, "train", root / "share" / "impart" / "presets" / "quick.yaml", *SHORT,
+                 "--overwrite"], env={"PATH": path}, cwd=self.folder, text=True, capture_output=True)
+
+        for impart, path in [(root / "bin" / "impart", "/none"), (alone, f"/none:{root / 'bin'}")]:
+            done = train(impart, path)
+            self.assertEqual(done.returncode, 0, done.stderr)
+        done = train(alone, "/none")
+        self.assertEqual(done.returncode, 2)
+        self.assertRegex(done.stderr, "^impart: this needs impart-engine, .*: install impart's Debian package")
 
 
 if __name__ == "__main__":

@@ -117,7 +117,7 @@ class WheelTest(unittest.TestCase):
         self.assertEqual(installed, ours)
         self.run_or_fail(impart, "train", presets / "quick.yaml", "epochs=1", "partition.warmup=0",
                          "importance.ignore=0", "data.train_examples=64", "data.test_examples=32",
-                         f"output={self.folder / 'run'}")
+                         "threads=1", f"output={self.folder / 'run'}")
         self.assertTrue((self.folder / "run" / "summary.json").exists())
 
 
