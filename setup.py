@@ -1,18 +1,30 @@
-"""Builds the package's compiled core with CMake.
+"""Builds the package's compiled core and the command `impart` with CMake.
 
-Needs CMake 3.25, a compiler for C++20 and the headers of fmt, nlohmann-json and xxHash
+The core needs CMake 3.25, a compiler for C++20 and the headers of fmt, nlohmann-json and xxHash
 (Debian: libfmt-dev nlohmann-json3-dev libxxhash-dev). Everything is compiled in: what is built
 needs the C++ runtime and nothing else.
+
+The command needs the libraries of tools/packages-command.txt, and links to those of this machine.
+If one is missing, the package is installed all the same, with a command that says which. Training
+comes from a build folder that has it: that of the environment variable IMPART_BUILD, or
+build/release, which ./quickstart leaves; without one, all other commands are compiled here.
 """
 
+import os
 import pathlib
 import re
+import shlex
 import shutil
 import subprocess
 import sys
 
 from setuptools import Extension, setup
 from setuptools.command.build_ext import build_ext
+
+try:
+    from setuptools.command.build_scripts import build_scripts
+except ImportError:  # before setuptools 63
+    from distutils.command.build_scripts import build_scripts
 
 ROOT = pathlib.Path(__file__).resolve().parent
 
@@ -22,25 +34,88 @@ def version():
     return re.search(r"project\(impart VERSION ([0-9.]+)", text)[1]
 
 
-class CMakeBuild(build_ext):
+def cmake(*arguments, **options):
+    return subprocess.run(["cmake", *(str(each) for each in arguments)], check=True, **options)
+
+
+def configure(build, *settings, **options):
+    generator = ["-G", "Ninja"] if shutil.which("ninja") else []
+    cmake("-S", ROOT, "-B", build, *generator, "-DCMAKE_BUILD_TYPE=Release", "-DIMPART_TESTS=OFF",
+          "-DIMPART_BENCH=OFF", "-DIMPART_INSTALL=OFF", *(f"-D{each}" for each in settings), **options)
+
+
+class BuildCore(build_ext):
+    """The module impart._core."""
+
     def build_extension(self, extension):
         import pybind11
 
         target = pathlib.Path(self.get_ext_fullpath(extension.name)).resolve().parent
-        build = (pathlib.Path(self.build_temp) / "cmake").resolve()
-        generator = ["-G", "Ninja"] if shutil.which("ninja") else []
-        subprocess.run(
-            ["cmake", "-S", str(ROOT), "-B", str(build), *generator, "-DCMAKE_BUILD_TYPE=Release",
-             "-DIMPART_PYTHON=ON", "-DIMPART_PORTABLE=ON", "-DIMPART_DECISIONS_ONLY=ON",
-             "-DIMPART_COMMAND=OFF", "-DIMPART_TESTS=OFF", "-DIMPART_BENCH=OFF",
-             "-DIMPART_INSTALL=OFF",
-             f"-DPython_EXECUTABLE={sys.executable}", f"-Dpybind11_DIR={pybind11.get_cmake_dir()}"],
-            check=True)
-        subprocess.run(["cmake", "--build", str(build), "--target", "impart_python", "--parallel"],
-                       check=True)
+        build = (pathlib.Path(self.build_temp) / "core").resolve()
+        configure(build, "IMPART_PYTHON=ON", "IMPART_PORTABLE=ON", "IMPART_DECISIONS_ONLY=ON",
+                  "IMPART_COMMAND=OFF", f"Python_EXECUTABLE={sys.executable}",
+                  f"pybind11_DIR={pybind11.get_cmake_dir()}")
+        cmake("--build", build, "--target", "impart_python", "--parallel")
         target.mkdir(parents=True, exist_ok=True)
         for module in (build / "python" / "impart").glob("_core.*.so"):
             shutil.copy2(module, target)
+
+
+class BuildCommand(build_scripts):
+    """The programs of the command; they find presets in share/impart beside their own folder."""
+
+    def run(self):
+        scripts = pathlib.Path(self.build_dir)
+        shutil.rmtree(scripts, ignore_errors=True)
+        scripts.mkdir(parents=True)
+        try:
+            for program in self.programs():
+                shutil.copy2(program, scripts)
+        except subprocess.CalledProcessError as error:
+            sentence = why_left_out(error)
+            print(f"impart: {sentence}", file=sys.stderr)
+            leave_note(scripts / "impart", sentence)
+
+    def get_source_files(self):
+        return []
+
+    def programs(self):
+        work = pathlib.Path(self.get_finalized_command("build").build_temp).resolve()
+        build = ROOT / os.environ.get("IMPART_BUILD", "build/release")
+        if not (build / "bin" / "impart-engine").exists():
+            build = work / "command"
+            configure(build, "IMPART_COMMAND=ON", "IMPART_TORCH=OFF", "IMPART_MPI=OFF",
+                      stderr=subprocess.PIPE, text=True)
+            cmake("--build", build, "--target", "impart", "--parallel")
+        cmake("--install", build, "--component", "command", "--prefix", work / "prefix", "--strip")
+        return (work / "prefix" / "bin").iterdir()
+
+
+def why_left_out(error):
+    """A sentence for the user: `error` is of CMake, of the compiler if it has no text."""
+    missing = re.search(r'Could NOT find (\w+)|provided by\s+"([\w-]+)"', error.stderr or "")
+    if not missing:
+        print(error.stderr or "", file=sys.stderr)
+        return ("the command was left out when the Python package was installed, because it did not "
+                "compile: 'pip install -v .' in impart's sources shows why")
+    packages = (ROOT / "tools" / "packages-command.txt").read_text().splitlines()
+    return ("the command was left out when the Python package was installed, because "
+            f"{missing[1] or missing[2]} was missing: 'apt install "
+            f"{' '.join(each for each in packages if not each.startswith('#'))}', then "
+            "'pip install --force-reinstall .' in impart's sources brings it")
+
+
+def leave_note(script, sentence):
+    script.write_text(f"#!/bin/sh\necho {shlex.quote('impart: ' + sentence)} >&2\nexit 2\n")
+    script.chmod(0o755)
+
+
+def presets():
+    """As data_files wants them: (folder, files)."""
+    folders = [ROOT / "presets", *(each for each in (ROOT / "presets").rglob("*") if each.is_dir())]
+    return [(f"share/impart/{folder.relative_to(ROOT)}",
+             sorted(str(each.relative_to(ROOT)) for each in folder.glob("*.yaml")))
+            for folder in sorted(folders)]
 
 
 setup(
@@ -48,6 +123,8 @@ setup(
     packages=["impart"],
     package_dir={"impart": "python/impart"},
     package_data={"impart": ["py.typed", "*.pyi"]},
+    data_files=presets(),
+    scripts=["impart"],
     ext_modules=[Extension("impart._core", sources=[])],
-    cmdclass={"build_ext": CMakeBuild},
+    cmdclass={"build_ext": BuildCore, "build_scripts": BuildCommand},
 )

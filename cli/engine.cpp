@@ -6,6 +6,7 @@
 #include <array>
 #include <climits>
 #include <cstdlib>
+#include <sstream>
 #include <string>
 #include <string_view>
 
@@ -33,12 +34,28 @@ bool asks_for_engine(int argc, char** argv) {
                       [&](const char* argument) { return is_one_of(argument, kAnsweredHere); });
 }
 
+bool is_program(const std::string& path) {
+  return ::access(path.c_str(), X_OK) == 0;
+}
+
 /// Empty if this program does not know where it is.
-std::string engine_path() {
+std::string engine_beside() {
   std::array<char, PATH_MAX> self{};
   const ssize_t length = ::readlink("/proc/self/exe", self.data(), self.size() - 1);
   if (length <= 0) return "";
   return std::string(self.data(), static_cast<std::size_t>(length)) + "-engine";
+}
+
+/// Empty if there is none. The command of the Python package may lie in an environment of its own,
+/// and the engine among the programs of the system.
+std::string engine_path() {
+  if (const std::string beside = engine_beside(); is_program(beside)) return beside;
+  const char* path = std::getenv("PATH");
+  std::istringstream folders(path == nullptr ? "" : path);
+  for (std::string folder; std::getline(folders, folder, ':');) {
+    if (const std::string engine = folder + "/impart-engine"; is_program(engine)) return engine;
+  }
+  return "";
 }
 
 /// Threads that wait for each other spin for a while before they sleep, by default for longer than
@@ -61,10 +78,12 @@ void hand_over_to_engine(int argc, char** argv) {
 }
 
 void require_engine() {
-  if (::access(engine_path().c_str(), X_OK) == 0) return;
+  if (!engine_path().empty()) return;
   throw ConfigError(
-      "nothing can be trained: this impart was built without the training engine "
-      "(IMPART_TORCH=OFF), or impart-engine is not beside it");
+      "this needs impart-engine, which computes with models and is neither beside this impart nor "
+      "in "
+      "PATH: install impart's Debian package, or run './quickstart' in its sources and then 'pip "
+      "install .' again");
 }
 
 namespace {

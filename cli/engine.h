@@ -3,8 +3,8 @@
 namespace impart::cli {
 
 /// LibTorch takes half a second to load, so what trains is a program of its own, impart-engine,
-/// next to this one. If `argv` asks for a run, this becomes that program and does not return. Does
-/// nothing if there is no such program, or in that program itself.
+/// next to this one or in PATH. If `argv` asks for a run, this becomes that program and does not
+/// return. Does nothing if there is no such program, or in that program itself.
 void hand_over_to_engine(int argc, char** argv);
 
 /// ConfigError if there is no such program.

@@ -3,10 +3,12 @@
 #   core    decisions: impart::core, impart::importance, impart::placement; needs fmt and xxHash
 #   study   all else that does without LibTorch: configurations, studies, results, reports
 #   train   models and the engine; needs LibTorch and what else the engine was built with
+# Those are of the component `development`; all else is of the component `command`.
 include(CMakePackageConfigHelpers)
 include(GNUInstallDirs)
 include(ImpartHeaders)
 
+set(CMAKE_INSTALL_DEFAULT_COMPONENT_NAME command)
 set(IMPART_CORE_ROOMS core importance placement)
 set(IMPART_TRAIN_ROOMS cuda tensors models feed train)
 set(IMPART_PACKAGE_DIR ${CMAKE_INSTALL_LIBDIR}/cmake/impart)
@@ -24,15 +26,13 @@ function(impart_install_library name)
   endif()
   set_target_properties(impart_${name} PROPERTIES EXPORT_NAME ${name})
   install(TARGETS impart_${name} EXPORT impart${part}Targets
-    INCLUDES DESTINATION ${CMAKE_INSTALL_INCLUDEDIR})
+    COMPONENT development INCLUDES DESTINATION ${CMAKE_INSTALL_INCLUDEDIR})
 endfunction()
 
 # A command; it finds the libraries where the build found them.
 function(impart_install_command name)
-  if(IMPART_INSTALL)
-    set_target_properties(${name} PROPERTIES INSTALL_RPATH_USE_LINK_PATH ON)
-    install(TARGETS ${name})
-  endif()
+  set_target_properties(${name} PROPERTIES INSTALL_RPATH_USE_LINK_PATH ON)
+  install(TARGETS ${name})
 endfunction()
 
 # The headers and the targets of a part, PART as impartPARTTargets.cmake spells it.
@@ -41,9 +41,10 @@ function(impart_install_part part)
   foreach(header ${IMPART_HEADERS_${list}})
     cmake_path(GET header PARENT_PATH folder)
     install(FILES ${PROJECT_SOURCE_DIR}/${header}
-      DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/${folder})
+      DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/${folder} COMPONENT development)
   endforeach()
-  install(EXPORT impart${part}Targets NAMESPACE impart:: DESTINATION ${IMPART_PACKAGE_DIR})
+  install(EXPORT impart${part}Targets NAMESPACE impart:: DESTINATION ${IMPART_PACKAGE_DIR}
+    COMPONENT development)
 endfunction()
 
 # All that is not a target. After the folders with the targets.
@@ -61,7 +62,7 @@ function(impart_install_package)
     list(APPEND parts train)
     impart_install_part(Train)
     install(FILES ${PROJECT_SOURCE_DIR}/cmake/ImpartTorchTarget.cmake
-      DESTINATION ${IMPART_PACKAGE_DIR})
+      DESTINATION ${IMPART_PACKAGE_DIR} COMPONENT development)
   endif()
   set(IMPART_PARTS "${parts}")
   set(IMPART_HAS_MPI OFF)
@@ -77,8 +78,8 @@ function(impart_install_package)
   write_basic_package_version_file(${PROJECT_BINARY_DIR}/impartConfigVersion.cmake
     COMPATIBILITY SameMinorVersion)
   install(FILES ${PROJECT_BINARY_DIR}/impartConfig.cmake
-    ${PROJECT_BINARY_DIR}/impartConfigVersion.cmake DESTINATION ${IMPART_PACKAGE_DIR})
+    ${PROJECT_BINARY_DIR}/impartConfigVersion.cmake DESTINATION ${IMPART_PACKAGE_DIR}
+    COMPONENT development)
   install(DIRECTORY ${PROJECT_SOURCE_DIR}/cmake/ DESTINATION ${IMPART_PACKAGE_DIR}
-    FILES_MATCHING PATTERN "Find*.cmake")
-  install(DIRECTORY ${PROJECT_SOURCE_DIR}/presets DESTINATION ${CMAKE_INSTALL_DATADIR}/impart)
+    COMPONENT development FILES_MATCHING PATTERN "Find*.cmake")
 endfunction()

@@ -1,9 +1,10 @@
 #!/usr/bin/env python3
 """`pip wheel .` makes a package that installs into a clean environment and passes the tests there.
 
-    python3 wheel_test.py path/to/sources path/to/impart
+    python3 wheel_test.py path/to/sources path/to/impart path/to/build
 
-The build uses Debian's setuptools and pybind11, so that it needs no network.
+The build uses Debian's setuptools and pybind11, so that it needs no network. The command is taken
+from the build; what compiles it otherwise is the build without torch, which has tests of its own.
 """
 
 import os
@@ -17,12 +18,30 @@ import zipfile
 
 SOURCES = pathlib.Path(sys.argv.pop(1)).resolve()
 IMPART = pathlib.Path(sys.argv.pop(1)).resolve()
+BUILD = pathlib.Path(sys.argv.pop(1)).resolve()
 TESTS = pathlib.Path(__file__).resolve().parent
 # Tests that measure nothing: others may run beside this one.
 UNMEASURED = ["CommandTest", "CallableTest", "WrongInputTest"]
 # What every Linux with a C++ runtime has.
 EVERYWHERE = {"linux-vdso.so.1", "libstdc++.so.6", "libm.so.6", "libgcc_s.so.1", "libc.so.6",
               "ld-linux-x86-64.so.2", "libpthread.so.0"}
+
+
+# A cmake that cannot do one thing: its first argument, or an option among them, as a pattern.
+UNABLE = """#!/bin/sh
+case " $* " in
+  *" {pattern} "*) printf '{message}' >&2; exit 1 ;;
+esac
+exec {cmake} "$@"
+"""
+
+
+def copy_sources(folder):
+    """What a build leaves behind does not belong into the sources."""
+    for name in ["impart", "python", "cmake", "cli", "presets", "tools"]:
+        shutil.copytree(SOURCES / name, folder / name)
+    for name in ["CMakeLists.txt", "pyproject.toml", "setup.py", "README.md"]:
+        shutil.copy(SOURCES / name, folder)
 
 
 def missing():
@@ -43,12 +62,8 @@ class WheelTest(unittest.TestCase):
         cls.folder = pathlib.Path(folder.name)
         cls.environment = {k: v for k, v in os.environ.items() if k != "PYTHONPATH"}
         cls.environment["CCACHE_BASEDIR"] = folder.name  # what was compiled before stays known
-        # A copy: what a build leaves behind does not belong into the sources.
-        copy = cls.folder / "sources"
-        for name in ["impart", "python", "cmake"]:
-            shutil.copytree(SOURCES / name, copy / name)
-        for name in ["CMakeLists.txt", "pyproject.toml", "setup.py", "README.md"]:
-            shutil.copy(SOURCES / name, copy)
+        cls.environment["IMPART_BUILD"] = str(BUILD)
+        copy_sources(cls.folder / "sources")
         cls.run_or_fail(sys.executable, "-m", "pip", "wheel", "--no-build-isolation", "--no-deps",
                         "--no-index", "-w", "wheels", "./sources")
         cls.wheel, = (cls.folder / "wheels").glob("impart-*.whl")
@@ -84,6 +99,7 @@ class WheelTest(unittest.TestCase):
             sys.executable, "-c", "import numpy, torch, pathlib; print(pathlib.Path(numpy.__file__)"
             ".parents[1])").strip()
         (pathlib.Path(site.strip()) / "lent.pth").write_text(where + "\n")
+        self.check_command(pathlib.Path(site.strip()) / "bin" / "impart")
         found = self.run_or_fail(python, "-c", "import sys, impart; print(impart.__file__); "
                                  "assert 'torch' not in sys.modules")
         self.assertIn(str(self.folder / "clean"), found)
@@ -92,6 +108,50 @@ class WheelTest(unittest.TestCase):
             with self.subTest(test):
                 self.run_or_fail(python, TESTS / f"{test}_test.py",
                                  *([IMPART, *UNMEASURED] if test == "partition" else []))
+
+    def check_command(self, impart):
+        self.assertIn("stripes", self.run_or_fail(impart, "list", "heuristics"))
+        presets = impart.parents[1] / "share" / "impart" / "presets"
+        installed, ours = ({path.relative_to(folder) for path in folder.rglob("*") if path.is_file()}
+                           for folder in [presets, SOURCES / "presets"])
+        self.assertEqual(installed, ours)
+        self.run_or_fail(impart, "train", presets / "quick.yaml", "epochs=1", "partition.warmup=0",
+                         "importance.ignore=0", "data.train_examples=64", "data.test_examples=32",
+                         "threads=1", f"output={self.folder / 'run'}")
+        self.assertTrue((self.folder / "run" / "summary.json").exists())
+
+
+@unittest.skipIf(missing(), missing())
+class WithoutCommandTest(unittest.TestCase):
+    """Where the command cannot be built, what is installed in its place says why."""
+
+    def left_instead(self, pattern, message):
+        with tempfile.TemporaryDirectory() as name:
+            folder = pathlib.Path(name)
+            copy_sources(folder / "sources")
+            (folder / "cmake").write_text(UNABLE.format(pattern=pattern, message=message,
+                                                        cmake=shutil.which("cmake")))
+            (folder / "cmake").chmod(0o755)
+            environment = {**os.environ, "PATH": f"{folder}:{os.environ['PATH']}", "IMPART_BUILD": "none"}
+            build = subprocess.run([sys.executable, "setup.py", "build_scripts"], text=True,
+                                   cwd=folder / "sources", env=environment, capture_output=True)
+            self.assertEqual(build.returncode, 0, build.stdout + build.stderr)
+            script, = (folder / "sources").glob("build/scripts-*/impart")
+            said = subprocess.run([script, "train"], capture_output=True, text=True)
+            self.assertEqual(said.returncode, 2)
+            self.assertIn(said.stderr, build.stderr)
+            return said.stderr
+
+    def test_a_missing_library_is_named_with_all_packages(self):
+        for message in [r"CMake Error:\n  Could NOT find CURL (missing: CURL_LIBRARY)\n",
+                        r'CMake Error:\n  Could not find a configuration file provided by\n  "CURL"\n']:
+            said = self.left_instead("-DIMPART_COMMAND=ON", message)
+            self.assertIn("because CURL was missing: 'apt install", said)
+            self.assertIn(" libcurl4-openssl-dev ", said)
+
+    def test_an_error_of_the_compiler_leads_to_the_log(self):
+        said = self.left_instead("--build", "")
+        self.assertIn("because it did not compile: 'pip install -v .'", said)
 
 
 if __name__ == "__main__":
