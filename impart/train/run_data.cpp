@@ -62,6 +62,9 @@ RunData facts_of(const feed::LoadedData& loaded) {
           .classes = set.train.classes,
           .channels = set.train.channels,
           .image_size = set.train.height,
+          .mean = set.train.mean,
+          .std = set.train.std,
+          .class_names = set.train.class_names,
           .labels = set.train.labels,
           .truth = set.train.truth,
           .payload_bytes = loaded.payload_bytes(),
@@ -123,6 +126,10 @@ config::DataFacts data_facts(const feed::LoadedData& data) {
                                                            : std::nullopt;
   }
   return facts;
+}
+
+std::string class_name(const RunData& data, std::uint32_t number) {
+  return number < data.class_names.size() ? data.class_names[number] : fmt::to_string(number);
 }
 
 RunData prepare_run_data(feed::LoadedData loaded, const config::RunConfig& config,

@@ -29,6 +29,8 @@ struct RunData {
   std::uint64_t examples = 0;                  ///< to train on
   std::uint32_t classes = 0;                   ///< 0 for language
   std::uint32_t channels = 0, image_size = 0;  ///< of images; 0: they are none
+  std::vector<float> mean = {}, std = {};      ///< that images are normalised with
+  std::vector<std::string> class_names = {};   ///< `classes` names, or empty
   std::vector<std::uint32_t> labels = {};
   std::vector<float> truth = {};
   std::uint64_t payload_bytes = 0;                       ///< of all training examples together
@@ -41,6 +43,9 @@ struct RunData {
   std::unique_ptr<store::Store> train_store = nullptr, test_store = nullptr;
   std::unique_ptr<feed::Feed> train = nullptr, test = nullptr;
 };
+
+/// The name of a class, or its number.
+std::string class_name(const RunData& data, std::uint32_t number);
 
 /// Makes the stores and feeds. Opens the folder of a partitioned store; what is in it stays as it
 /// is until the store is settled. Collective: every process calls it, in the same order.

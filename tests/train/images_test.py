@@ -1,0 +1,123 @@
+#!/usr/bin/env python3
+"""Whole runs, and the images that they leave to be looked at: python3 images_test.py path/to/impart"""
+
+import base64
+import csv
+import json
+import os
+import shutil
+import struct
+import sys
+import unittest
+import zlib
+
+import training
+from training import SHORT, settings
+
+sys.path.insert(0, os.path.join(os.path.dirname(__file__), "..", "report"))
+from made_runs import png_of  # noqa: E402
+
+COUNT = 3
+BASE = {**SHORT, "epochs": 4, "workers.reduce": "exact", "partition.heuristic": "blocks",
+        "importance.images": COUNT, "importance.record": "[confidence]"}
+PARTS = {"store.kind": "partitioned"}
+
+
+def images_of(run):
+    return [json.loads(line) for line in (run.path / "images.jsonl").read_text().splitlines()]
+
+
+def labels_of(run):
+    data = (run.path / "labels.npy").read_bytes()
+    start = 10 + struct.unpack("<H", data[8:10])[0]
+    return struct.unpack(f"<{(len(data) - start) // 4}I", data[start:])
+
+
+def importance_of(run, notion):
+    with open(run.path / "importance.csv", newline="") as file:
+        return [float(row[notion]) for row in csv.DictReader(file)]
+
+
+def first_pixel(png):
+    """Width, height and the first pixel of a PNG file of three channels."""
+    data, at, packed = base64.b64decode(png), 8, b""
+    while at < len(data):
+        length, kind = struct.unpack(">I4s", data[at:at + 8])
+        body = data[at + 8:at + 8 + length]
+        if kind == b"IHDR":
+            size = struct.unpack(">II", body[:8])
+        packed += body if kind == b"IDAT" else b""
+        at += length + 12
+    return size, tuple(zlib.decompress(packed)[1:4])  # whatever the filter, it has no neighbours
+
+
+class ImagesTest(training.TrainingTest):
+    def finish(self, name, processes=None, **changes):
+        self.succeed(*settings(BASE, **changes), f"output={name}", processes=processes)
+        return self.run_folder(name)
+
+    def check_ranks(self, run, notion, members, among):
+        """The file has the ends of the ranking of these examples, in its order."""
+        importance = importance_of(run, notion)
+        ranking = sorted(members, key=lambda i: (-importance[i], i))
+        for end, expected in [("hardest", ranking[:COUNT]), ("easiest", ranking[::-1][:COUNT])]:
+            found = {}
+            for image in images_of(run):
+                for rank in image["ranks"]:
+                    if (rank["notion"], rank["among"], rank["end"]) == (notion, among, end) \
+                            and image["id"] in members:
+                        found[rank["rank"]] = image["id"]
+                        self.assertAlmostEqual(rank["importance"], importance[image["id"]], places=5)
+            self.assertEqual([found[i + 1] for i in range(len(found))], expected)
+
+    def test_the_hardest_and_easiest_of_each_notion_and_class_are_kept(self):
+        run = self.finish("run")
+        labels = labels_of(run)
+        self.assertEqual(len(labels), 640)
+        for notion in ["loss-variance", "confidence"]:
+            self.check_ranks(run, notion, set(range(640)), "all")
+        for number in range(10):
+            members = {i for i in range(640) if labels[i] == number}
+            self.check_ranks(run, "loss-variance", members, "class")
+        owners = max((run.path / "partitions").iterdir()).read_text().splitlines()[1:]
+        owners = dict(map(int, line.split(",")) for line in owners)
+        for image in images_of(run):
+            self.assertEqual(image["class"], labels[image["id"]])
+            self.assertEqual(image["worker"], owners[image["id"]])
+            self.assertTrue(0.09 < image["probability"] <= 1)
+        names = {image["class"]: image["label"] for image in images_of(run)}
+        self.assertEqual(len(set(names.values())), 10)
+        self.assertLessEqual({image["prediction"] for image in images_of(run)}, set(names.values()))
+
+    @unittest.skipUnless(shutil.which("mpirun"), "needs mpirun")
+    def test_whoever_has_an_example_delivers_it(self):
+        whole = images_of(self.finish("whole"))
+        for processes in [None, 2]:
+            run = self.finish(f"parts-{processes}", processes, **PARTS)
+            self.assertEqual(images_of(run), whole)
+
+    def test_pictures_are_of_the_examples_that_they_claim_and_small(self):
+        colours = [(10 * i, 255 - 10 * i, 100 + i) for i in range(24)]
+        for part in ["train", "val"]:
+            for i, colour in enumerate(colours):
+                path = self.folder / "photos" / part / ("a" if i < 12 else "b") / f"{i:02}.png"
+                path.parent.mkdir(parents=True, exist_ok=True)
+                path.write_bytes(png_of(colour, 128, 112))
+        run = self.finish("run", data__name="imagefolder", data__root="photos", data__image_size=96,
+                          model__name="small-cnn")
+        images = images_of(run)
+        self.assertGreaterEqual(len(images), 2 * COUNT)
+        for image in images:
+            size, pixel = first_pixel(image["png"])
+            self.assertEqual(size, (64, 64))
+            self.assertEqual(image["label"], "a" if image["id"] < 12 else "b")
+            for found, expected in zip(pixel, colours[image["id"]]):
+                self.assertAlmostEqual(found, expected, delta=1)
+
+    def test_none_are_kept_if_none_are_wanted(self):
+        run = self.finish("run", importance__images=0)
+        self.assertFalse((run.path / "images.jsonl").exists())
+
+
+if __name__ == "__main__":
+    unittest.main()
