@@ -204,7 +204,9 @@ void EventWriter::histogram(const std::string& tag, std::int64_t step,
 void EventWriter::image(const std::string& tag, std::int64_t step, std::string_view png) {
   const PngHead head = read_png_head(png);
   events::Event event = event_at(clock_(), step);
-  events::Image& image = *add_value(tag, descriptions_, event).mutable_image();
+  events::Value& value = add_value(tag, descriptions_, event);
+  value.mutable_metadata()->mutable_plugin_data()->set_plugin_name("images");
+  events::Image& image = *value.mutable_image();
   image.set_height(static_cast<std::int32_t>(head.height));
   image.set_width(static_cast<std::int32_t>(head.width));
   image.set_colorspace(head.channels);

@@ -112,7 +112,7 @@ def metadata(data):
         if number == 1:
             plugin = dict(fields(value))
             found["plugin"] = plugin[1].decode()
-            found.update(hparams(plugin[2]))
+            found.update(hparams(plugin.get(2, b"")))
         elif number == 3:
             found["description"] = value.decode()
     return found

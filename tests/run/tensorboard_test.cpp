@@ -155,6 +155,7 @@ TEST(TensorBoard, ShowsPictures) {
   EXPECT_EQ(events[2]["tag"], "hardest/1");
   EXPECT_EQ(events[2]["step"], 5);
   EXPECT_EQ(events[2]["description"], "example 17");
+  EXPECT_EQ(events[2]["plugin"], "images");
   EXPECT_EQ(events[2]["image"]["width"], 7);
   EXPECT_EQ(events[2]["image"]["height"], 9);
   EXPECT_EQ(events[2]["image"]["channels"], 3);
