@@ -70,7 +70,7 @@ Figure data_map(const Analysis& analysis, const Example& example, const NotionCo
                 .hover = std::move(hover)};
   figure.script = figure_start() + blocks + axis_labels("variability", "confidence") +
                   "set key title 'share of visits with a right prediction' center\n"
-                  "set bmargin 7\nset xrange [0:*]\nset yrange [0:1]\nplot " +
+                  "set bmargin 7\nset xrange [0:*]\nset yrange [0:*<1]\nplot " +
                   plots + "\n";
   return figure;
 }

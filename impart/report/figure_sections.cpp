@@ -16,7 +16,6 @@ namespace {
 constexpr std::size_t kMostEpochs = 200;
 constexpr std::size_t kCurvesShown = 4;
 constexpr std::size_t kLongestName = 34;  ///< of an arm, in a picture
-constexpr std::size_t kNarrowName = 18;   ///< in a narrow one
 
 std::string colour_of(const ArmAnalysis& arm, std::size_t& next) {
   return std::string(arm.is_baseline ? kBaselineColour : series_colour(next++));
@@ -70,7 +69,7 @@ Figure box_plot(const Analysis& analysis, const GroupAnalysis& group, const Sect
   const auto arms = group.leaders(spec.top);
   std::string blocks;
   std::string plots;
-  std::string tics, narrow_tics;
+  std::string tics;
   std::size_t colour = 0;
   std::size_t longest = 0;
   for (std::size_t i = 0; i < arms.size(); ++i) {
@@ -79,8 +78,6 @@ Figure box_plot(const Analysis& analysis, const GroupAnalysis& group, const Sect
     plots += (i == 0 ? "" : ", ") + box_of(*arms[i], i, look, blocks);
     tics +=
         (i == 0 ? "" : ", ") + tic_label(arms[i]->arm->name, static_cast<double>(i), kLongestName);
-    narrow_tics +=
-        (i == 0 ? "" : ", ") + tic_label(arms[i]->arm->name, static_cast<double>(i), kNarrowName);
   }
   const std::string unit = analysis.unit.empty() ? "" : " (" + analysis.unit + ")";
   Figure figure{.name = "box-plot" + name_end(analysis, group),
@@ -96,9 +93,9 @@ Figure box_plot(const Analysis& analysis, const GroupAnalysis& group, const Sect
       fmt::format("set xtics ({})\nset xrange [-0.6:{}]\n", tics,
                   static_cast<double>(arms.size()) - 0.4) +
       fmt::format(
-          "if (narrow) {{\nset xtics rotate by -90 left offset 0,0\nset xtics ({})\n"
-          "set bmargin 10\nset rmargin 2\n}}\n",
-          narrow_tics) +
+          "if (narrow) {{\nset xtics rotate by -90 left offset 0,0\nset bmargin {}\n"
+          "set rmargin 2\n}}\n",
+          1.5 + 0.47 * static_cast<double>(longest)) +
       fmt::format("set ylabel {}\nset offsets 0,0,graph 0.08,graph 0.08\n",
                   for_gnuplot(analysis.metric_name + unit)) +
       "plot " + plots + "\n";
