@@ -364,7 +364,9 @@ void Trainer::note_threads(int before) const {
 
 /// Leaves pictures of the hardest and easiest examples, where these are pictures.
 void Trainer::show_images() {
-  const bool is_picture = data_.channels == 1 || data_.channels == 3;
+  // Tensors of a program's own may be normalised pixels or anything else.
+  const bool is_picture =
+      (data_.channels == 1 || data_.channels == 3) && data_.mean.size() == data_.channels;
   if (!is_picture || data_.classes == 0 || config_.importance.images == 0) return;
   settle_stores();
   engine_.collapse_statistics();
