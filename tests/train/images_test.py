@@ -1,5 +1,8 @@
 #!/usr/bin/env python3
-"""Whole runs, and the images that they leave to be looked at: python3 images_test.py path/to/impart"""
+"""Whole runs, the images that they leave to be looked at, and what TensorBoard is told.
+
+    python3 images_test.py path/to/impart
+"""
 
 import base64
 import csv
@@ -14,7 +17,9 @@ import zlib
 import training
 from training import SHORT, settings
 
-sys.path.insert(0, os.path.join(os.path.dirname(__file__), "..", "report"))
+for folder in ["report", "run"]:
+    sys.path.insert(0, os.path.join(os.path.dirname(__file__), "..", folder))
+import read_events  # noqa: E402
 from made_runs import png_of  # noqa: E402
 
 COUNT = 3
@@ -117,6 +122,47 @@ class ImagesTest(training.TrainingTest):
     def test_none_are_kept_if_none_are_wanted(self):
         run = self.finish("run", importance__images=0)
         self.assertFalse((run.path / "images.jsonl").exists())
+
+
+class TensorBoardTest(training.TrainingTest):
+    def events_in(self, folder):
+        """By tag, in the order of the files."""
+        found = {}
+        for path in sorted(folder.glob("events.out.tfevents.*")):
+            for body in read_events.records(path.read_bytes()):
+                event = read_events.event(body)
+                found.setdefault(event.get("tag"), []).append(event)
+        return found
+
+    def check_steps(self, run):
+        """40 steps of equal size make an epoch, so its loss is the mean of theirs."""
+        steps = self.events_in(run.path / "steps")
+        self.assertEqual([event["step"] for event in steps["step/loss"]], list(range(1, 241)))
+        losses = [event["scalar"] for event in steps["step/loss"]]
+        for epoch, expected in enumerate(run.column("train_loss")):
+            self.assertAlmostEqual(sum(losses[40 * epoch:40 * epoch + 40]) / 40, expected, places=4)
+        rates = [event["scalar"] for event in steps["step/learning_rate"]]
+        for found, expected in zip(rates[39::40], run.column("learning_rate")):
+            self.assertAlmostEqual(found, expected, places=7)
+
+    def test_it_has_every_step_the_settings_and_pictures(self):
+        self.succeed(*settings(SHORT), "output=run")
+        run = self.run_folder("run")
+        self.check_steps(run)
+        events = self.events_in(run.path)
+        chosen = events["_hparams_/session_start_info"][0]["settings"]
+        self.assertEqual((chosen["epochs"], chosen["workers.batch"], chosen["model.name"]),
+                         (6, 4, "mlp"))
+        self.assertEqual(events["_hparams_/experiment"][0]["metrics"], ["test/accuracy", "train/loss"])
+        hardest = next(image for image in images_of(run) if image["ranks"][0]["rank"] == 1)
+        shown = events["hardest by loss-variance/1"][0]
+        self.assertEqual(bytes.fromhex(shown["image"]["bytes"]), base64.b64decode(hardest["png"]))
+        self.assertIn(f"example {hardest['id']}: ", shown["description"])
+
+    @unittest.skipUnless(shutil.which("mpirun"), "needs mpirun")
+    def test_steps_are_those_of_all_processes(self):
+        self.succeed(*settings(SHORT), "output=run", processes=2)
+        self.check_steps(self.run_folder("run"))
 
 
 if __name__ == "__main__":
