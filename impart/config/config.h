@@ -148,6 +148,7 @@ struct ImportanceConfig {
   importance::WindowKind window = importance::WindowKind::kInterval;
   bool history = false;                  ///< record every loss of every epoch
   std::vector<std::string> record = {};  ///< further notions that are measured and written
+  std::uint32_t images = 8;              ///< hardest and easiest images of each notion to write
   std::uint32_t texts = 20;              ///< hardest and easiest texts of each notion to write
   bool token_losses = false;             ///< write the losses of these texts' single tokens
   bool operator==(const ImportanceConfig&) const = default;

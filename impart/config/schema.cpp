@@ -267,6 +267,9 @@ void add_placement(Schema& schema, const placement::OwnRows& own) {
   importance.key("record", &ImportanceConfig::record,
                  names_of_many("notion", names_of(importance::kNotions, own.notions)),
                  "further notions to measure and write", kSameResult);
+  importance.key("images", &ImportanceConfig::images, whole(0u, 1000u),
+                 "how many of the hardest and easiest images of each notion to write (images)",
+                 kSameResult);
   importance.key("texts", &ImportanceConfig::texts, whole(0u, 100000u),
                  "how many of the hardest and easiest texts of each notion to write (text)",
                  kSameResult);

@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <cmath>
 #include <filesystem>
+#include <limits>
 
 #include <fmt/format.h>
 
@@ -29,15 +30,17 @@ bool any_number(const GroupAnalysis& group, std::string_view name) {
 /// The target a study names, or 99 % of what the baseline (else the best arm) reaches in the mean.
 struct Target {
   double value = 0;
-  bool chosen_here = false;
+  std::string origin = {};  ///< of what it is a part, for a caption
 };
 
 Target target_of(const Analysis& analysis, const GroupAnalysis& group) {
-  if (analysis.results->target) return {*analysis.results->target, false};
+  if (analysis.results->target) return {*analysis.results->target};
   const ArmAnalysis& reference =
       group.baseline() != nullptr ? *group.baseline() : group.arms[group.ranking.front()];
   const double share = analysis.better == statistics::Better::kHigher ? 0.99 : 1.01;
-  return {std::floor(reference.metric.mean * share * 10) / 10, true};
+  return {std::floor(reference.metric.mean * share * 10) / 10,
+          fmt::format(" ({:.0f} % of what {} reaches)", 100 * share,
+                      is_single_run(analysis) ? "it" : reference.arm->name)};
 }
 
 Cell times_cell(const ArmAnalysis& arm, const Analysis& analysis, double target,
@@ -60,10 +63,9 @@ Cell times_cell(const ArmAnalysis& arm, const Analysis& analysis, double target,
 }
 
 Table target_table(const Analysis& analysis, const GroupAnalysis& group, const Target& target) {
-  Table table{.caption = fmt::format(
-                  "{}until {} is {} for the first time{}", caption_start(analysis, group),
-                  analysis.curve_name, number_text(target.value),
-                  target.chosen_here ? " (99 % of the baseline's mean result)" : "")};
+  Table table{.caption = fmt::format("{}until {} is {} for the first time{}",
+                                     caption_start(analysis, group), analysis.curve_name,
+                                     number_text(target.value), target.origin)};
   table.columns = {{"setting", false},
                    {"reached", true, "runs that got there"},
                    {"epochs", true, "median over all runs"},
@@ -102,9 +104,8 @@ double repartitions_of(const results::ArmResults& arm) {
 }
 
 Table overhead_table(const Analysis& analysis, const GroupAnalysis& group) {
-  Table table{.caption = caption_start(analysis, group) +
-                         "what tracking and deciding cost, mean "
-                         "over runs"};
+  Table table{.caption = fmt::format("{}what tracking and deciding cost{}",
+                                     caption_start(analysis, group), mean_over_runs(group))};
   table.columns = {{"setting", false},
                    {"tracking per epoch", true, "collecting signals"},
                    {"share", true, "tracking, of the run's time"},
@@ -140,25 +141,6 @@ Table overhead_table(const Analysis& analysis, const GroupAnalysis& group) {
 
 // ---- I/O and where the time went ----
 
-Table io_table(const Analysis& analysis, const GroupAnalysis& group) {
-  Table table{.caption = caption_start(analysis, group) +
-                         "bytes and messages per run, mean over "
-                         "runs"};
-  table.columns = {
-      {"setting", false},   {"from disk"},
-      {"over the network"}, {"messages"},
-      {"examples moved"},   {"peak stored", true, "most examples that one worker held"}};
-  for (const ArmAnalysis* arm : group.leaders(group.arms.size())) {
-    const auto mean = [&](const char* name) { return mean_number(*arm->arm, name); };
-    table.rows.push_back({text_cell(arm->arm->name), bytes_cell(mean("bytes_disk")),
-                          bytes_cell(mean("bytes_network")), count_cell(mean("messages")),
-                          count_cell(mean("examples_moved")),
-                          count_cell(mean("peak_stored_examples"))});
-  }
-  table.collapsed = table.rows.size() > 40;
-  return table;
-}
-
 struct Phase {
   const char* name;
   double store::PhaseSeconds::*seconds;
@@ -181,6 +163,7 @@ constexpr Phase kPhases[] = {
 struct Breakdown {
   const ArmAnalysis* arm = nullptr;
   std::vector<double> seconds = std::vector<double>(std::size(kPhases));
+  double bytes_moved = 0;  ///< between workers
   std::size_t runs = 0;
   std::string trouble = {};
 };
@@ -192,6 +175,7 @@ std::string ledger_path(const results::RunResult& run) {
 void add_ledger(const results::RunResult& run, Breakdown& breakdown) {
   if (!std::filesystem::exists(ledger_path(run))) return;
   for (const run::LedgerEpoch& epoch : run::read_ledger(ledger_path(run))) {
+    breakdown.bytes_moved += static_cast<double>(run::total_over_workers(epoch).bytes_sent);
     const auto processes = static_cast<double>(epoch.processes.size());
     for (const run::ProcessCost& process : epoch.processes) {
       for (std::size_t i = 0; i < std::size(kPhases); ++i) {
@@ -226,8 +210,43 @@ std::vector<Breakdown> read_breakdowns(const std::vector<const ArmAnalysis*>& ar
   return breakdowns;
 }
 
-Table time_table(const std::string& start, const std::vector<Breakdown>& breakdowns) {
-  Table table{.caption = start + "where the time went: per run, mean over processes and runs"};
+Cell moved_bytes_cell(const std::vector<Breakdown>& breakdowns, const ArmAnalysis& arm) {
+  for (const Breakdown& one : breakdowns) {
+    if (one.arm == &arm && one.runs > 0) {
+      return bytes_cell(one.bytes_moved / static_cast<double>(one.runs));
+    }
+  }
+  return missing_cell();
+}
+
+/// `breakdowns` has what the ledgers of the first arms say.
+Table io_table(const Analysis& analysis, const GroupAnalysis& group,
+               const std::vector<Breakdown>& breakdowns) {
+  Table table{.caption = fmt::format("{}bytes and messages{}", caption_start(analysis, group),
+                                     mean_over_runs(group))};
+  table.columns = {{"setting", false},
+                   {"from disk"},
+                   {"between workers", true, "examples that moved, also within a process"},
+                   {"over the network", true, "all that processes sent each other"},
+                   {"messages"},
+                   {"examples moved"},
+                   {"peak stored", true, "most examples that one worker held"}};
+  for (const ArmAnalysis* arm : group.leaders(group.arms.size())) {
+    const auto mean = [&](const char* name) { return mean_number(*arm->arm, name); };
+    table.rows.push_back({text_cell(arm->arm->name), bytes_cell(mean("bytes_disk")),
+                          moved_bytes_cell(breakdowns, *arm), bytes_cell(mean("bytes_network")),
+                          count_cell(mean("messages")), count_cell(mean("examples_moved")),
+                          count_cell(mean("peak_stored_examples"))});
+  }
+  table.collapsed = table.rows.size() > 40;
+  return table;
+}
+
+Table time_table(const Analysis& analysis, const GroupAnalysis& group,
+                 const std::vector<Breakdown>& breakdowns) {
+  Table table{.caption = fmt::format("{}where the time of a run went{}",
+                                     caption_start(analysis, group), mean_over_runs(group)),
+              .collapsed = true};
   table.columns = {{"setting", false}};
   for (const Phase& phase : kPhases) table.columns.push_back({phase.name});
   for (const Breakdown& one : breakdowns) {
@@ -275,9 +294,52 @@ Figure time_figure(const Analysis& analysis, const GroupAnalysis& group,
   return figure;
 }
 
+// ---- whether times can be compared ----
+
+struct Range {
+  double low = std::numeric_limits<double>::infinity();
+  double high = -std::numeric_limits<double>::infinity();
+
+  void add(double value) {
+    low = std::min(low, value);
+    high = std::max(high, value);
+  }
+  /// By a quarter and more.
+  bool is_wide() const { return high > 1.25 * low; }
+};
+
+/// What was measured while the machine was busier for some runs than for others says little: runs
+/// of one setting, which do the same work, then take different times.
+std::vector<Block> caution_about_times(const Analysis& analysis) {
+  Range loads, ratios;
+  for (const GroupAnalysis& group : analysis.groups) {
+    for (const ArmAnalysis& arm : group.arms) {
+      Range seconds;
+      for (const results::RunResult& run : arm.arm->runs) {
+        if (const auto load = run.number("load_average")) loads.add(*load);
+        if (const auto took = run.number("seconds_train")) seconds.add(*took);
+      }
+      if (seconds.low > 0 && seconds.high > 0) ratios.add(seconds.high / seconds.low);
+    }
+  }
+  std::string reason;
+  if (loads.is_wide() && loads.high > loads.low + 0.5) {
+    reason = fmt::format("between {:.1f} and {:.1f} threads wanted to run on the machine",
+                         loads.low, loads.high);
+  }
+  if (ratios.high > 1.25) {
+    reason += fmt::format("{}runs of one setting took up to {:.1f} times as long as others of it",
+                          reason.empty() ? "" : ", and ", ratios.high);
+  }
+  if (reason.empty()) return {};
+  return {Paragraph{fmt::format(
+      "Compare times with care: they were measured under different load; {}.", reason)}};
+}
+
 }  // namespace
 
 std::vector<Block> time_to_target(const Analysis& analysis, const SectionSpec&) {
+  if (is_single_run(analysis) && !analysis.results->target) return {};
   std::vector<Block> blocks;
   for (const GroupAnalysis& group : analysis.groups) {
     const bool has_curves =
@@ -286,7 +348,7 @@ std::vector<Block> time_to_target(const Analysis& analysis, const SectionSpec&) 
     if (!has_curves) continue;
     blocks.emplace_back(target_table(analysis, group, target_of(analysis, group)));
   }
-  if (!blocks.empty()) {
+  if (!blocks.empty() && !is_single_run(analysis)) {
     blocks.emplace_back(
         Paragraph{"Medians count runs that did not get there as infinitely late; – "
                   "means that half of the runs or more did not.",
@@ -296,24 +358,32 @@ std::vector<Block> time_to_target(const Analysis& analysis, const SectionSpec&) 
 }
 
 std::vector<Block> count_overheads(const Analysis& analysis, const SectionSpec&) {
-  std::vector<Block> blocks;
+  std::vector<Block> blocks = caution_about_times(analysis);
+  const std::size_t before = blocks.size();
   for (const GroupAnalysis& group : analysis.groups) {
     if (any_number(group, "seconds_total")) blocks.emplace_back(overhead_table(analysis, group));
   }
+  if (blocks.size() == before) blocks.clear();
   return blocks;
 }
 
 std::vector<Block> count_io(const Analysis& analysis, const SectionSpec& spec) {
   std::vector<Block> blocks;
+  bool has_times = false;
   for (const GroupAnalysis& group : analysis.groups) {
     const bool has_io = any_number(group, "bytes_disk") || any_number(group, "bytes_network") ||
                         any_number(group, "examples_moved");
-    if (has_io) blocks.emplace_back(io_table(analysis, group));
     const auto breakdowns = read_breakdowns(group.leaders(spec.top));
-    Table times = time_table(caption_start(analysis, group), breakdowns);
+    if (has_io) blocks.emplace_back(io_table(analysis, group, breakdowns));
+    Table times = time_table(analysis, group, breakdowns);
     if (times.rows.empty()) continue;
+    has_times = true;
     blocks.emplace_back(time_figure(analysis, group, breakdowns));
     blocks.emplace_back(std::move(times));
+  }
+  if (has_times) {
+    const auto caution = caution_about_times(analysis);
+    blocks.insert(blocks.begin(), caution.begin(), caution.end());
   }
   return blocks;
 }

@@ -7,10 +7,12 @@
 
 #include <fmt/format.h>
 
+#include "impart/core/column_file.h"
 #include "impart/core/csv.h"
 #include "impart/core/error.h"
 #include "impart/core/npy.h"
 #include "impart/importance/notions.h"
+#include "impart/run/image_file.h"
 
 namespace impart::report {
 namespace {
@@ -69,6 +71,28 @@ std::vector<std::vector<double>> read_history(const std::string& run_folder, std
     }
   }
   return history;
+}
+
+std::string images_path(const std::string& run_folder) {
+  return run_folder + "/images.jsonl";
+}
+
+Labels read_labels(const std::string& run_folder) {
+  const std::string path = run_folder + "/labels.npy";
+  if (!fs::exists(path)) return {};
+  Labels labels{.numbers = read_integers(path, "label")};
+  const std::size_t classes =
+      labels.numbers.empty() ? 0 : std::size_t{std::ranges::max(labels.numbers)} + 1;
+  if (classes > labels.numbers.size()) {
+    throw DataError(
+        fmt::format("{}: class {} of {} examples", path, classes - 1, labels.numbers.size()));
+  }
+  for (std::size_t i = 0; i < classes; ++i) labels.names.push_back(fmt::format("class {}", i));
+  if (!fs::exists(images_path(run_folder))) return labels;
+  for (const run::ImageRecord& image : run::read_images(images_path(run_folder))) {
+    if (image.class_number < classes) labels.names[image.class_number] = image.label;
+  }
+  return labels;
 }
 
 std::map<std::uint32_t, std::string> saved_partitions(const std::string& run_folder) {

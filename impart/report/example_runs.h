@@ -44,6 +44,11 @@ void for_example_runs(const Analysis& analysis, std::vector<Block>& blocks, Add 
   }
 }
 
+/// What links pictures of examples with dots of a map: the data set.
+inline std::string pictures_of(const GroupAnalysis& group) {
+  return slug_of(group.group->name);
+}
+
 inline std::string file_name(const char* start, const Analysis& analysis, const Example& example) {
   return start + name_end(analysis, *example.group) + "-" + slug_of(example.arm->arm->name);
 }

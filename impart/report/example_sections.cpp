@@ -30,19 +30,26 @@ Figure data_map(const Analysis& analysis, const Example& example, const NotionCo
   const auto& hardness = columns.find("confidence")->second;
   const auto& variability = columns.find("variability")->second;
   const auto wrong = columns.find("correctness");
+  const Labels labels = read_labels(example.run->folder);
+  const bool has_labels = labels.numbers.size() == hardness.size();
   std::vector<std::vector<std::vector<double>>> points(std::size(kScaleColours));
+  std::vector<std::vector<DotNote>> notes(points.size());
   const auto chosen = evenly_spaced(hardness.size(), kMostPoints);
   for (const std::size_t i : chosen) {
     if (!std::isfinite(hardness[i]) || !std::isfinite(variability[i])) continue;
     const double right = wrong == columns.end() ? 1 : 1 - wrong->second[i];
     const auto step = static_cast<std::size_t>(std::clamp(
         right * static_cast<double>(points.size()), 0.0, static_cast<double>(points.size()) - 1));
-    points[step].push_back({variability[i], 1 - hardness[i]});
+    // A dot outside of the axes would not be drawn.
+    points[step].push_back({variability[i], std::clamp(1 - hardness[i], 0.0, 1.0)});
+    notes[step].push_back({i, has_labels ? labels.numbers[i] : 0});
   }
+  HoverNotes hover{.pictures = pictures_of(*example.group), .labels = labels.names};
   std::string blocks;
   std::string plots;
   for (std::size_t step = 0; step < points.size(); ++step) {
     if (points[step].empty()) continue;
+    hover.dots.insert(hover.dots.end(), notes[step].begin(), notes[step].end());
     blocks += data_block(fmt::format("step{}", step), points[step]);
     const std::string title =
         wrong == columns.end() ? "examples" : fmt::format("{}–{} %", 20 * step, 20 * (step + 1));
@@ -59,9 +66,12 @@ Figure data_map(const Analysis& analysis, const Example& example, const NotionCo
                     caption_start(analysis, *example.group), example.name(),
                     count_text(static_cast<double>(chosen.size())),
                     count_text(static_cast<double>(hardness.size()))),
-                .height = 480};
+                .height = 500,
+                .hover = std::move(hover)};
   figure.script = figure_start() + blocks + axis_labels("variability", "confidence") +
-                  "set xrange [0:*]\nset yrange [0:1]\nplot " + plots + "\n";
+                  "set key title 'share of visits with a right prediction' center\n"
+                  "set bmargin 7\nset xrange [0:*]\nset yrange [0:*<1]\nplot " +
+                  plots + "\n";
   return figure;
 }
 
@@ -153,16 +163,17 @@ std::optional<Figure> worker_histograms(const Analysis& analysis, const Example&
                         ? fmt::format(" The first {} of {} workers.", kMostWorkers, workers)
                         : ""),
                 .height = 380};
-  figure.script = figure_start() + shares_block("before", shares_before) +
-                  shares_block("after", shares_after) +
-                  fmt::format("set yrange [0:{}]\n", 1.1 * largest) +
-                  "set multiplot\nset xrange [0.5:10.5]\nset xtics 1\n"
-                  "set bmargin 6.5\nset lmargin at screen 0.09\nset rmargin at screen 0.5\n" +
-                  axis_labels("tenth of the ranking", "share of examples (%)") + "plot " +
-                  worker_lines("before", workers) +
-                  "\nunset key\nunset ylabel\nset lmargin at screen 0.58\nset rmargin at screen "
-                  "0.98\nplot " +
-                  worker_lines("after", workers) + "\nunset multiplot\n";
+  figure.script =
+      figure_start() + shares_block("before", shares_before) + shares_block("after", shares_after) +
+      fmt::format("set yrange [0:{}]\n", 1.1 * largest) +
+      "set multiplot\nset xrange [0.5:10.5]\nset xtics 1\n"
+      "set bmargin 6.5\nset lmargin at screen (narrow ? 0.18 : 0.11)\n"
+      "set rmargin at screen (narrow ? 0.54 : 0.5)\n" +
+      axis_labels("tenth of the ranking", "share of examples (%)") +
+      "if (narrow) {set xlabel 'tenth'; set xtics 3}\nplot " + worker_lines("before", workers) +
+      "\nunset key\nunset ylabel\nset lmargin at screen 0.58\nset rmargin at screen "
+      "0.98\nplot " +
+      worker_lines("after", workers) + "\nunset multiplot\n";
   return figure;
 }
 

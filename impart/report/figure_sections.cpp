@@ -89,9 +89,13 @@ Figure box_plot(const Analysis& analysis, const GroupAnalysis& group, const Sect
       "set xtics rotate by -25 left offset 0,0\n" +
       // Names hang down to the right: room below, and beside for the last.
       fmt::format("set bmargin {}\nset rmargin {}\n", 2 + 0.16 * static_cast<double>(longest),
-                  2 + 0.55 * static_cast<double>(longest)) +
+                  2 + 0.6 * static_cast<double>(longest)) +
       fmt::format("set xtics ({})\nset xrange [-0.6:{}]\n", tics,
                   static_cast<double>(arms.size()) - 0.4) +
+      fmt::format(
+          "if (narrow) {{\nset xtics rotate by -90 left offset 0,0\nset bmargin {}\n"
+          "set rmargin 2\n}}\n",
+          1.5 + 0.47 * static_cast<double>(longest)) +
       fmt::format("set ylabel {}\nset offsets 0,0,graph 0.08,graph 0.08\n",
                   for_gnuplot(analysis.metric_name + unit)) +
       "plot " + plots + "\n";
@@ -165,9 +169,9 @@ std::optional<Figure> learning_curves(const Analysis& analysis, const GroupAnaly
   const std::size_t rows = curves.size();
   Figure figure{
       .name = "curves" + name_end(analysis, group),
-      .caption = fmt::format("{}{} by epoch, mean and ± one standard deviation over runs; "
-                             "on the right the last third.",
-                             caption_start(analysis, group), analysis.curve_name),
+      .caption = fmt::format(
+          "{}{} by epoch{}", caption_start(analysis, group), analysis.curve_name,
+          mean_over_runs(group).empty() ? "." : ", mean and ± one standard deviation over runs."),
       .height = 350 + 20 * static_cast<int>(rows)};
   const double bottom = (70.0 + 20.0 * static_cast<double>(rows)) / figure.height;
   const std::string plot = "plot " + bands + lines + "\n";
@@ -175,12 +179,15 @@ std::optional<Figure> learning_curves(const Analysis& analysis, const GroupAnaly
       figure_start() + blocks + "set style fill transparent solid 0.16 noborder\nset multiplot\n" +
       axis_labels("epoch", analysis.curve_name) +
       fmt::format("set key maxrows {}\nset bmargin at screen {}\n", rows, bottom) +
-      "set lmargin at screen 0.1\nset rmargin at screen 0.55\n" + plot +
-      "unset ylabel\nunset key\nset lmargin at screen 0.64\nset rmargin at screen 0.98\n" +
+      "set lmargin at screen (narrow ? 0.17 : 0.1)\n"
+      "set rmargin at screen (narrow ? 0.96 : 0.55)\nset label 1 'last third' at screen "
+      "0.81,0.97 center\nif (narrow) {unset label 1}\n" +
+      plot + "if (!narrow) {\nunset ylabel\nunset key\nset lmargin at screen 0.64\n" +
+      "set rmargin at screen 0.98\n" +
       fmt::format("set xrange [{}:{}]\nset yrange [{}:{}]\n",
                   std::max(1.0, std::floor(range.epochs * 2 / 3)), range.epochs, range.low - margin,
                   range.high + margin) +
-      plot + "unset multiplot\n";
+      plot + "}\nunset multiplot\n";
   return figure;
 }
 

@@ -84,18 +84,36 @@ std::string complaint_in(const std::string& path) {
   return "";
 }
 
+constexpr int kNarrowWidth = 400;  ///< pixels: of a picture for a telephone
+
+std::string script_of(const Figure& figure, bool narrow, const std::string& path) {
+  return fmt::format(
+      "narrow = {}\nset terminal svg size {},{} noenhanced font 'sans-serif,{}' linewidth 1.2\n"
+      "set output {}\n{}\nunset multiplot\nunset output\n",
+      int{narrow}, narrow ? kNarrowWidth : figure.width, figure.height, narrow ? 12 : 14,
+      for_gnuplot(path, 4096), figure.script);
+}
+
+/// What was drawn, themed; "" if it is not whole.
+std::string read_drawn(const std::string& path, const std::string& caption) {
+  const std::string drawn = fs::exists(path) ? std::string(InputFile(path).text()) : "";
+  if (drawn.find("</svg>") == std::string::npos) return "";
+  return theme_svg(drawn, caption);
+}
+
 }  // namespace
 
 std::string draw_figures(std::span<Figure*> figures) {
   if (figures.empty()) return "";
   const ScratchFolder scratch;
+  const auto path_of = [&](std::size_t i, bool narrow) {
+    return scratch / fmt::format("{}{}.svg", i, narrow ? "-narrow" : "");
+  };
   std::string script;
   for (std::size_t i = 0; i < figures.size(); ++i) {
-    script += fmt::format(
-        "set terminal svg size {},{} noenhanced font 'sans-serif,14' linewidth 1.2\n"
-        "set output {}\n{}\nunset multiplot\nunset output\n",
-        figures[i]->width, figures[i]->height,
-        for_gnuplot(scratch / fmt::format("{}.svg", i), 4096), figures[i]->script);
+    for (const bool narrow : {false, true}) {
+      script += script_of(*figures[i], narrow, path_of(i, narrow));
+    }
   }
   write_file(scratch / "script", script);
   const int status = run_gnuplot(scratch / "script", scratch / "errors");
@@ -103,10 +121,8 @@ std::string draw_figures(std::span<Figure*> figures) {
     return "There are no figures: gnuplot is not installed (Debian: apt-get install gnuplot-nox).";
   }
   for (std::size_t i = 0; i < figures.size(); ++i) {
-    const std::string path = scratch / fmt::format("{}.svg", i);
-    std::string drawn = fs::exists(path) ? std::string(InputFile(path).text()) : "";
-    if (drawn.find("</svg>") == std::string::npos) continue;
-    figures[i]->svg = theme_svg(drawn, figures[i]->caption);
+    figures[i]->svg = read_drawn(path_of(i, false), figures[i]->caption);
+    figures[i]->narrow = read_drawn(path_of(i, true), figures[i]->caption);
   }
   const std::string complaint = complaint_in(scratch / "errors");
   if (!complaint.empty()) return "Some figures are not complete; gnuplot said: " + complaint;

@@ -7,8 +7,8 @@
 
 namespace impart::report {
 
-/// Draws all figures with one gnuplot process and gives each its `svg`: themed (it takes the colour
-/// of the text around it), without ids, ready to stand in HTML.
+/// Draws all figures with one gnuplot process and gives each its `svg` and `narrow`: themed (it
+/// takes the colour of the text around it), without ids, ready to stand in HTML.
 ///
 /// Returns "" if all could be drawn, else why not: gnuplot is not there, or what it said. Figures
 /// that could not be drawn keep an empty `svg`. IoError if there is no room for temporary files.

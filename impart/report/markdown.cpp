@@ -33,6 +33,12 @@ std::string fenced(const std::string& text) {
   return fmt::format("{}\n{}\n{}\n", fence, text, fence);
 }
 
+/// " 17 (circle → star)"
+std::string tile_words(const Thumbnail& tile) {
+  const std::string said = is_mistaken(tile) ? " → " + for_markdown(tile.prediction) : "";
+  return fmt::format(" {} ({}{})", tile.id, for_markdown(tile.label), said);
+}
+
 struct BlockRenderer {
   std::string operator()(const Paragraph& paragraph) const {
     return for_markdown(paragraph.text) + "\n\n";
@@ -52,6 +58,17 @@ struct BlockRenderer {
     if (figure.svg.empty()) return "";
     return fmt::format("![{0}](figures/{1}.svg)\n\n*{0}*\n\n", for_markdown(figure.caption),
                        figure.name);
+  }
+
+  /// Pictures cannot stand in a line of Markdown; what they show can.
+  std::string operator()(const Gallery& gallery) const {
+    std::string text = fmt::format("*{}*\n\n", for_markdown(gallery.caption));
+    for (const ThumbnailRow& row : gallery.rows) {
+      text += fmt::format("- {}:", for_markdown(row.title));
+      for (const Thumbnail& tile : row.tiles) text += tile_words(tile);
+      text += "\n";
+    }
+    return text + "\n";
   }
 
   std::string operator()(const Verbatim& verbatim) const {

@@ -59,6 +59,11 @@ Cell text_cell(std::string text) {
   return {.text = std::move(text)};
 }
 
+Cell::Tone tone_of(statistics::Claim claim) {
+  if (claim == statistics::Claim::kBetter) return Cell::Tone::kBetter;
+  return claim == statistics::Claim::kWorse ? Cell::Tone::kWorse : Cell::Tone::kPlain;
+}
+
 Cell missing_cell() {
   return {.text = "–", .value = std::nan(""), .tone = Cell::Tone::kMuted};
 }

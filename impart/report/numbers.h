@@ -4,6 +4,7 @@
 #include <string>
 
 #include "impart/report/document.h"
+#include "impart/statistics/comparison.h"
 #include "impart/statistics/describe.h"
 
 namespace impart::report {
@@ -31,6 +32,8 @@ Cell number_cell(double value);
 Cell spread_cell(const statistics::Description& values);
 Cell seconds_cell(double value);
 Cell bytes_cell(double value);
+/// How a claim looks.
+Cell::Tone tone_of(statistics::Claim claim);
 /// "–", which sorts last.
 Cell missing_cell();
 

@@ -9,6 +9,7 @@
 #include "impart/core/file.h"
 #include "impart/report/gnuplot.h"
 #include "impart/report/render.h"
+#include "impart/results/run_results.h"
 
 namespace impart::report {
 namespace {
@@ -19,11 +20,26 @@ std::string count_of(std::size_t count, const char* thing) {
   return fmt::format("{} {}{}", count, thing, count == 1 ? "" : "s");
 }
 
+/// "shapes, small-cnn, seed 1"
+std::string about_the_run(const Analysis& analysis) {
+  const results::RunResult& run = analysis.groups.front().arms.front().arm->runs.front();
+  const results::SettingTexts config = results::flatten_config(run.config);
+  std::string text = "one run";
+  for (const char* key : {"data.name", "model.name", "partition.heuristic"}) {
+    const std::string_view value = results::setting(config, key);
+    if (!value.empty()) text += fmt::format(", {}", value);
+  }
+  if (run.seed) text += fmt::format(", seed {}", *run.seed);
+  return text;
+}
+
 std::string subtitle_of(const Analysis& analysis) {
   std::size_t arms = 0;
   for (const GroupAnalysis& group : analysis.groups) arms += group.arms.size();
-  std::string text = fmt::format("{} of {}, judged by {}", count_of(analysis.runs, "run"),
-                                 count_of(arms, "setting"), analysis.metric_name);
+  std::string text = is_single_run(analysis)
+                         ? about_the_run(analysis)
+                         : fmt::format("{} of {}, judged by {}", count_of(analysis.runs, "run"),
+                                       count_of(arms, "setting"), analysis.metric_name);
   if (!analysis.diverged.empty()) {
     text += fmt::format("; {} diverged", count_of(analysis.diverged.size(), "run"));
   }
@@ -83,17 +99,19 @@ Document make_report(const Analysis& analysis, const ReportSpec& spec) {
   Document document{.title = analysis.results->name.empty() ? "Results" : analysis.results->name,
                     .subtitle = subtitle_of(analysis)};
   write_verdicts(analysis, document);
+  document.key_figures = choose_key_figures(analysis);
   for (const auto& section : kSections) {
     std::vector<Block> blocks = section.function(analysis, spec.sections);
     if (blocks.empty()) continue;
-    document.sections.push_back(
-        {std::string(section.name), std::string(section.summary), std::move(blocks)});
+    document.sections.push_back({std::string(section.name), std::string(section.summary),
+                                 std::move(blocks), section.folded});
   }
   std::vector<Figure*> figures = figures_in(document);
   make_names_unique(figures);
   const std::string trouble = spec.figures ? draw_figures(figures) : "";
   for (Section& section : document.sections) std::erase_if(section.blocks, is_missing);
   std::erase_if(document.sections, [](const Section& section) { return section.blocks.empty(); });
+  document.lead = choose_lead(document);
   if (!trouble.empty()) document.subtitle += ". " + trouble;
   return document;
 }

@@ -9,11 +9,6 @@
 namespace impart::report {
 namespace {
 
-Cell::Tone tone_of(statistics::Claim claim) {
-  if (claim == statistics::Claim::kBetter) return Cell::Tone::kBetter;
-  return claim == statistics::Claim::kWorse ? Cell::Tone::kWorse : Cell::Tone::kPlain;
-}
-
 std::string claim_text(statistics::Claim claim) {
   switch (claim) {
     case statistics::Claim::kBetter:
@@ -35,9 +30,8 @@ Cell optional_p(const std::optional<double>& p) {
 
 void add_comparison(const ArmAnalysis& arm, std::vector<Cell>& row) {
   if (arm.comparison == nullptr) {
-    for (int i = 0; i < 4; ++i) row.push_back(missing_cell());
+    for (int i = 0; i < 3; ++i) row.push_back(missing_cell());
     row.push_back({.text = arm.is_baseline ? "baseline" : "–", .tone = Cell::Tone::kMuted});
-    row.push_back(missing_cell());
     return;
   }
   const statistics::ArmComparison& compared = *arm.comparison;
@@ -49,52 +43,77 @@ void add_comparison(const ArmAnalysis& arm, std::vector<Cell>& row) {
                                                difference_text(compared.interval->high)),
                            .value = compared.interval->low}
                     : missing_cell());
-  row.push_back(optional_p(compared.p));
   row.push_back(optional_p(compared.adjusted_p));
   row.push_back({.text = claim_text(compared.claim), .tone = tone_of(compared.claim)});
-  row.push_back(text_cell(std::string(statistics::name_of(compared.test))));
 }
 
-std::vector<Cell> row_of(const ArmAnalysis& arm, bool compared) {
-  std::vector<Cell> row = {text_cell(arm.arm->name), count_cell(static_cast<double>(arm.metric.n)),
-                           spread_cell(arm.metric)};
-  if (compared) add_comparison(arm, row);
-  const double best_epoch = mean_number(*arm.arm, "best_epoch") + 1;  // files count from 0
-  row.push_back(number_cell(arm.metric.median));
-  row.push_back(
-      {.text = fmt::format("{} … {}", number_text(arm.metric.min), number_text(arm.metric.max)),
-       .value = arm.metric.max});
-  row.push_back(arm.companion ? spread_cell(*arm.companion) : missing_cell());
-  row.push_back(std::isfinite(best_epoch)
-                    ? Cell{.text = fmt::format("{:.1f}", best_epoch), .value = best_epoch}
-                    : missing_cell());
-  return row;
+/// Counted from 1, as the terminal does; files count from 0.
+Cell best_epoch_cell(const ArmAnalysis& arm) {
+  const double epoch = mean_number(*arm.arm, "best_epoch") + 1;
+  if (!std::isfinite(epoch)) return missing_cell();
+  return {.text = fmt::format("{:.{}f}", epoch, arm.metric.n > 1 ? 1 : 0), .value = epoch};
+}
+
+/// Whether any setting has several runs, so that there is a spread to show.
+bool has_spread(const GroupAnalysis& group) {
+  return std::any_of(group.arms.begin(), group.arms.end(),
+                     [](const ArmAnalysis& arm) { return arm.metric.n > 1; });
 }
 
 Table results_table(const Analysis& analysis, const GroupAnalysis& group) {
   const std::string unit = analysis.unit.empty() ? "" : fmt::format(" ({})", analysis.unit);
+  const bool spread = has_spread(group);
+  const std::string meaning = spread ? "mean ± standard deviation (n − 1)" : "";
   std::string companion = results::companion_of(analysis.results->metric);
   std::replace(companion.begin(), companion.end(), '_', ' ');
-  Table table{.caption = fmt::format("{}{}{}, mean ± standard deviation over runs",
-                                     caption_start(analysis, group), analysis.metric_name, unit)};
-  table.columns = {{"setting", false},
-                   {"n", true, "runs"},
-                   {analysis.metric_name, true, "mean ± standard deviation (n − 1)"}};
+  Table table{.caption =
+                  fmt::format("{}{}{}{}", caption_start(analysis, group), analysis.metric_name,
+                              unit, spread ? ", mean ± standard deviation over runs" : "")};
+  table.columns = {{"setting", false}};
+  if (spread) table.columns.push_back({"n", true, "runs"});
+  table.columns.push_back({analysis.metric_name, true, meaning});
   if (group.comparison) {
     table.columns.push_back({"difference", true, "to the baseline, of the means"});
     table.columns.push_back({"95 % interval", true, "of the difference, not corrected"});
-    table.columns.push_back({"p", true, "two-sided, not corrected"});
     table.columns.push_back({"Holm p", true, "corrected for all settings of the group"});
     table.columns.push_back({"verdict", false, "after correction, at 0.05"});
+  }
+  if (!companion.empty()) table.columns.push_back({companion, true, meaning});
+  table.columns.push_back({"best epoch", true, spread ? "mean, counted from 1" : "counted from 1"});
+  for (const ArmAnalysis* arm : group.leaders(group.arms.size())) {
+    std::vector<Cell> row = {text_cell(arm->arm->name)};
+    if (spread) row.push_back(count_cell(static_cast<double>(arm->metric.n)));
+    row.push_back(spread_cell(arm->metric));
+    if (group.comparison) add_comparison(*arm, row);
+    if (!companion.empty()) {
+      row.push_back(arm->companion ? spread_cell(*arm->companion) : missing_cell());
+    }
+    row.push_back(best_epoch_cell(*arm));
+    table.rows.push_back(std::move(row));
+  }
+  return table;
+}
+
+/// What fewer readers ask for.
+Table details_table(const Analysis& analysis, const GroupAnalysis& group) {
+  Table table{.caption = fmt::format("{}median and range of {}{}", caption_start(analysis, group),
+                                     analysis.metric_name,
+                                     group.comparison ? "; tests without correction" : ""),
+              .collapsed = true};
+  table.columns = {{"setting", false}, {"median"}, {"smallest"}, {"largest"}};
+  if (group.comparison) {
+    table.columns.push_back({"p", true, "two-sided, not corrected"});
     table.columns.push_back({"test", false, "seeds paired: sign-flip or t; not paired: Welch"});
   }
-  table.columns.push_back({"median"});
-  table.columns.push_back({"range", true, "smallest … largest"});
-  table.columns.push_back(
-      {companion.empty() ? "–" : companion, true, "mean ± standard deviation (n − 1)"});
-  table.columns.push_back({"best epoch", true, "mean, counted from 1"});
   for (const ArmAnalysis* arm : group.leaders(group.arms.size())) {
-    table.rows.push_back(row_of(*arm, group.comparison.has_value()));
+    table.rows.push_back({text_cell(arm->arm->name), number_cell(arm->metric.median),
+                          number_cell(arm->metric.min), number_cell(arm->metric.max)});
+    if (!group.comparison) continue;
+    const statistics::ArmComparison* compared = arm->comparison;
+    table.rows.back().push_back(compared != nullptr ? optional_p(compared->p) : missing_cell());
+    table.rows.back().push_back(compared != nullptr
+                                    ? text_cell(std::string(statistics::name_of(compared->test)))
+                                    : missing_cell());
   }
   return table;
 }
@@ -203,6 +222,7 @@ std::vector<Block> compare_results(const Analysis& analysis, const SectionSpec&)
   std::vector<Block> blocks;
   for (const GroupAnalysis& group : analysis.groups) {
     blocks.emplace_back(results_table(analysis, group));
+    if (has_spread(group)) blocks.emplace_back(details_table(analysis, group));
   }
   return blocks;
 }

@@ -261,6 +261,7 @@ Results read_loose_runs(std::span<const std::string> folders, const ResultsSpec&
   for (std::size_t i = 0; i < arms.size(); ++i) {
     if (vanilla[i]) vanilla_names.insert(arms[i].name);
   }
+  if (arms.size() == 1 && arms.front().runs.size() == 1) arms.front().name = "this run";
   results.groups = group_arms(std::move(arms));
   choose_baselines(
       results.groups, [&](const ArmResults& arm) { return vanilla_names.contains(arm.name); },

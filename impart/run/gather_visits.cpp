@@ -19,6 +19,21 @@ placement::VisitList rows_of(const GatherVisitsSpec& spec, std::uint32_t rank,
   return list;
 }
 
+/// The steps of these rows.
+std::vector<std::uint32_t> steps_of(const GatherVisitsSpec& spec, std::uint32_t rank,
+                                    std::uint32_t processes) {
+  const placement::HostedWorkers hosted =
+      placement::hosted_workers(spec.plan->workers(), rank, processes);
+  std::vector<std::uint32_t> steps;
+  for (std::uint32_t step = spec.first_step; step < spec.last_step; ++step) {
+    for (std::uint32_t i = 0; i < hosted.count; ++i) {
+      const auto batch = spec.plan->batch_of(WorkerId{hosted.first + i}, step);
+      steps.insert(steps.end(), batch.size(), step);
+    }
+  }
+  return steps;
+}
+
 }  // namespace
 
 Visits gather_visits(const GatherVisitsSpec& spec, comm::Communicator& communicator) {
@@ -37,9 +52,13 @@ Visits gather_visits(const GatherVisitsSpec& spec, comm::Communicator& communica
   Visits visits;
   if (spec.earlier != nullptr) visits.ids = spec.earlier->ids;
   const std::size_t before = visits.ids.size();
-  for (const placement::VisitList& list : lists) {
+  for (std::uint32_t rank = 0; rank < communicator.size(); ++rank) {
+    const placement::VisitList& list = lists[rank];
+    const std::vector<std::uint32_t> steps = steps_of(spec, rank, communicator.size());
     for (std::size_t row = 0; row < list.ids.size(); ++row) {
-      if (list.observed[row]) visits.ids.push_back(list.ids[row]);
+      if (!list.observed[row]) continue;
+      visits.ids.push_back(list.ids[row]);
+      visits.steps.push_back(steps[row]);
     }
   }
   visits.values.reserve(spec.signals * visits.ids.size());

@@ -14,6 +14,8 @@ namespace impart::run {
 struct Visits {
   std::vector<ExampleId> ids;
   std::vector<float> values;  ///< [signals, ids]
+  /// In which step of the epoch the last ones were made; of those made before nobody knows.
+  std::vector<std::uint32_t> steps = {};
 };
 
 struct GatherVisitsSpec {

@@ -1,11 +1,14 @@
 #include "impart/run/run_recorder.h"
 
+#include <algorithm>
 #include <filesystem>
 #include <type_traits>
 #include <utility>
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
+
+#include "impart/core/error.h"
 
 namespace impart::run {
 
@@ -34,13 +37,26 @@ class ScalarWriter {
   std::uint32_t epoch_;
 };
 
+constexpr std::size_t kMostPoints = 500;  ///< of an epoch: TensorBoard shows 1000 of a run
+
+std::string made_folder(const std::string& path) {
+  std::error_code failure;
+  std::filesystem::create_directories(path, failure);
+  if (failure) throw IoError(fmt::format("{}: cannot create: {}", path, failure.message()));
+  return path;
+}
+
 }  // namespace
 
 RunRecorder::RunRecorder(RunRecorderSpec spec)
     : spec_(std::move(spec)),
       metrics_(spec_.folder + "/metrics.jsonl", spec_.next_epoch),
       ledger_(spec_.folder + "/ledger.jsonl", spec_.next_epoch),
-      events_({.folder = spec_.folder, .first_step = spec_.next_epoch}) {}
+      events_({.folder = spec_.folder, .first_step = spec_.next_epoch}),
+      step_events_({.folder = made_folder(spec_.folder + "/steps"),
+                    .first_step = static_cast<std::int64_t>(spec_.next_step)}) {
+  if (!spec_.settings.empty()) events_.settings(spec_.settings, spec_.metrics);
+}
 
 void RunRecorder::record_change(std::uint32_t epoch, const placement::PlacementChange& change,
                                 const placement::Partition& partition) {
@@ -57,6 +73,31 @@ void RunRecorder::record_change(std::uint32_t epoch, const placement::PlacementC
 void RunRecorder::record_epoch(const EpochRecord& record) {
   metrics_.append(epoch_line(record));
   for_each_epoch_member(record, ScalarWriter(events_, record.epoch));
+}
+
+void RunRecorder::record_steps(std::uint64_t first, std::span<const StepRecord> steps) {
+  const std::size_t stride = (steps.size() + kMostPoints - 1) / kMostPoints;
+  for (std::size_t start = 0; start < steps.size(); start += stride) {
+    const auto some = steps.subspan(start, std::min(stride, steps.size() - start));
+    double loss = 0;
+    for (const StepRecord& step : some) loss += step.loss;
+    const auto number = static_cast<std::int64_t>(first + start + some.size());
+    step_events_.scalar("step/loss", number, loss / static_cast<double>(some.size()));
+    step_events_.scalar("step/learning_rate", number, some.back().learning_rate);
+  }
+}
+
+void RunRecorder::record_images(std::uint32_t epoch, std::span<const ImageRecord> images) {
+  for (const ImageRecord& image : images) {
+    for (const ImageRank& rank : image.ranks) {
+      if (rank.in_class) continue;
+      const std::string tag =
+          fmt::format("{} by {}/{}", rank.hardest ? "hardest" : "easiest", rank.notion, rank.rank);
+      events_.describe(tag, fmt::format("example {}: {}, taken for {}", image.id, image.label,
+                                        image.prediction));
+      events_.image(tag, epoch, image.png);
+    }
+  }
 }
 
 void RunRecorder::record_costs(const LedgerEpoch& costs) {

@@ -33,6 +33,7 @@ struct RunSummary {
   double seconds_exchange = 0;
   double seconds_importance_pass = 0;  ///< of seconds_exchange: forward passes for importance
   double seconds_eval = 0;
+  double load_average = 0;  ///< threads that wanted to run on the machine, mean over epochs
   std::uint64_t examples_moved = 0;
   std::uint64_t bytes_disk = 0;
   std::uint64_t bytes_network = 0;
@@ -78,6 +79,7 @@ constexpr void for_each_summary_member(Summary& s, Function&& f) {
   f("seconds_exchange", s.seconds_exchange, kGoesOn);
   f("seconds_importance_pass", s.seconds_importance_pass, kGoesOn);
   f("seconds_eval", s.seconds_eval, kGoesOn);
+  f("load_average", s.load_average, kGoesOn);
   f("examples_moved", s.examples_moved, kGoesOn);
   f("bytes_disk", s.bytes_disk, kGoesOn);
   f("bytes_network", s.bytes_network, kGoesOn);

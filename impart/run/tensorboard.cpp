@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <charconv>
 #include <chrono>
 #include <cmath>
 #include <cstring>
@@ -13,6 +14,7 @@
 #include <isa-l/crc.h>
 
 #include "event.pb.h"
+#include "impart/core/error.h"
 
 namespace impart::run {
 namespace {
@@ -111,6 +113,46 @@ events::Value& add_value(const std::string& tag,
   return value;
 }
 
+/// What the beginning of a PNG file says.
+struct PngHead {
+  std::uint32_t width = 0, height = 0;
+  int channels = 0;
+};
+
+PngHead read_png_head(std::string_view png) {
+  constexpr std::size_t kHeadBytes = 26;  // signature, and IHDR up to the kind of colours
+  if (png.size() < kHeadBytes || png.substr(1, 3) != "PNG") throw DataError("is no PNG file");
+  const auto number = [&](std::size_t at) {
+    std::uint32_t value = 0;
+    for (std::size_t i = 0; i < 4; ++i)
+      value = value << 8 | static_cast<unsigned char>(png[at + i]);
+    return value;
+  };
+  constexpr char kGrey = 0, kGreyAlpha = 4, kRgba = 6;
+  const char colours = png[25];
+  const int channels = colours == kGrey ? 1 : colours == kGreyAlpha ? 2 : colours == kRgba ? 4 : 3;
+  return {number(16), number(20), channels};
+}
+
+events::Setting setting_of(const std::string& text) {
+  events::Setting value;
+  double number = 0;
+  const auto [end, failure] = std::from_chars(text.data(), text.data() + text.size(), number);
+  if (text == "true" || text == "false") {
+    value.set_bool_value(text == "true");
+  } else if (failure == std::errc() && end == text.data() + text.size()) {
+    value.set_number_value(number);
+  } else {
+    value.set_string_value(text);
+  }
+  return value;
+}
+
+events::SettingInfo::Type type_of(const events::Setting& value) {
+  if (value.has_bool_value()) return events::SettingInfo::BOOL;
+  return value.has_number_value() ? events::SettingInfo::FLOAT64 : events::SettingInfo::STRING;
+}
+
 /// TensorBoard reads the files of a folder in the order of their names: the time comes first, then
 /// a number for runs that start twice in a second.
 AppendFile create_event_file(const std::string& folder, double now) {
@@ -157,6 +199,46 @@ void EventWriter::histogram(const std::string& tag, std::int64_t step,
   add_moments(values, histogram);
   add_buckets(kLimits, count_into_buckets(values, kLimits), histogram);
   if (histogram.bucket_size() > 0) write_record(event.SerializeAsString());
+}
+
+void EventWriter::image(const std::string& tag, std::int64_t step, std::string_view png) {
+  const PngHead head = read_png_head(png);
+  events::Event event = event_at(clock_(), step);
+  events::Value& value = add_value(tag, descriptions_, event);
+  value.mutable_metadata()->mutable_plugin_data()->set_plugin_name("images");
+  events::Image& image = *value.mutable_image();
+  image.set_height(static_cast<std::int32_t>(head.height));
+  image.set_width(static_cast<std::int32_t>(head.width));
+  image.set_colorspace(head.channels);
+  image.set_encoded_image_string(std::string(png));
+  write_record(event.SerializeAsString());
+}
+
+void EventWriter::settings(std::span<const RunSetting> settings,
+                           std::span<const std::string> metrics) {
+  events::Hparams experiment, start;
+  for (const auto& [name, text] : settings) {
+    const events::Setting value = setting_of(text);
+    (*start.mutable_session_start_info()->mutable_hparams())[name] = value;
+    events::SettingInfo& info = *experiment.mutable_experiment()->add_hparam_infos();
+    info.set_name(name);
+    info.set_type(type_of(value));
+  }
+  for (const std::string& tag : metrics) {
+    experiment.mutable_experiment()->add_metric_infos()->mutable_name()->set_tag(tag);
+  }
+  start.mutable_session_start_info()->set_start_time_secs(clock_());
+  write_hparams("_hparams_/experiment", experiment.SerializeAsString());
+  write_hparams("_hparams_/session_start_info", start.SerializeAsString());
+}
+
+void EventWriter::write_hparams(const std::string& tag, const std::string& content) {
+  events::Event event = event_at(clock_(), 0);
+  events::PluginData& data =
+      *add_value(tag, descriptions_, event).mutable_metadata()->mutable_plugin_data();
+  data.set_plugin_name("hparams");
+  data.set_content(content);
+  write_record(event.SerializeAsString());
 }
 
 void EventWriter::write_record(std::string_view message) {

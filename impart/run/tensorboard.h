@@ -6,6 +6,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <utility>
 
 #include "impart/run/append_file.h"
 
@@ -22,6 +23,10 @@ struct EventWriterSpec {
   std::int64_t first_step = 0;
   WallClock clock = system_seconds;
 };
+
+/// A setting of a run: its name, and what it is set to as text. Texts of numbers, `true` and
+/// `false` are shown as such.
+using RunSetting = std::pair<std::string, std::string>;
 
 /// Writes what TensorBoard shows: one new file events.out.tfevents.* in the folder, a sequence of
 /// records (length, checksum, protobuf message, checksum). Every call reaches the operating system
@@ -44,8 +49,15 @@ class EventWriter {
   /// left out; without any others nothing is written. About 0.1 µs per value.
   void histogram(const std::string& tag, std::int64_t step, std::span<const float> values);
 
+  /// A picture: the bytes of a PNG file. DataError if they are not.
+  void image(const std::string& tag, std::int64_t step, std::string_view png);
+
+  /// What the run is called by on the page HPARAMS, and the tags that it is judged by there.
+  void settings(std::span<const RunSetting> settings, std::span<const std::string> metrics);
+
  private:
   void write_record(std::string_view message);
+  void write_hparams(const std::string& tag, const std::string& content);
 
   WallClock clock_;
   AppendFile file_;

@@ -1,13 +1,10 @@
 #include "impart/run/text_file.h"
 
-#include <algorithm>
-
-#include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
-#include "impart/core/error.h"
 #include "impart/core/file.h"
 #include "impart/core/json.h"
+#include "impart/run/json_lines.h"
 
 namespace impart::run {
 namespace {
@@ -46,32 +43,15 @@ TextRecord from_json(const Json& json) {
 
 void write_texts(const std::string& path, const std::vector<TextRecord>& texts) {
   OutputFile file(path);
-  for (const TextRecord& text : texts) {
-    file.write(to_json(text).dump(-1, ' ', false, Json::error_handler_t::replace) + "\n");
-  }
+  for (const TextRecord& text : texts) file.write(json_line(to_json(text)));
   file.commit();
 }
 
 std::vector<TextRecord> read_texts(const std::string& path) {
   const InputFile file(path);
   std::vector<TextRecord> texts;
-  std::string_view rest = file.text();
-  for (std::size_t number = 1; !rest.empty(); ++number) {
-    const std::string_view line = rest.substr(0, rest.find('\n'));
-    rest.remove_prefix(std::min(rest.size(), line.size() + 1));
-    const std::string where = fmt::format("{}:{}", path, number);
-    const auto refusal = [&](const std::exception& error) {
-      return DataError(fmt::format("{}: is no text of a run: {}", where, error.what()));
-    };
-    const Json json = parse_json<Json>(line, where);
-    try {
-      texts.push_back(from_json(json));
-    } catch (const Json::exception& error) {
-      throw refusal(error);
-    } catch (const DataError& error) {
-      throw refusal(error);
-    }
-  }
+  for_each_json_line(file.text(), path, "text of a run",
+                     [&](const Json& json) { texts.push_back(from_json(json)); });
   return texts;
 }
 

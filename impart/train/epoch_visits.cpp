@@ -12,6 +12,20 @@ namespace {
 
 constexpr std::size_t kObserveBatch = 4096;
 
+/// Mean losses of the steps from `first` on. `losses` are of all visits, `steps` of the last ones.
+std::vector<double> average_by_step(std::span<const float> losses,
+                                    std::span<const std::uint32_t> steps, std::uint32_t first,
+                                    std::uint32_t end) {
+  std::vector<double> sums(end - first), counts(end - first);
+  const auto recent = losses.last(std::min(losses.size(), steps.size()));
+  for (std::size_t i = 0; i < recent.size(); ++i) {
+    sums[steps[i] - first] += double{recent[i]};
+    counts[steps[i] - first] += 1;
+  }
+  for (std::size_t step = 0; step < sums.size(); ++step) sums[step] /= counts[step];
+  return sums;
+}
+
 }  // namespace
 
 run::Visits EpochVisits::gather(std::uint32_t last_step) {
@@ -45,7 +59,7 @@ void EpochVisits::gather_skipped() {
 }
 
 void EpochVisits::observe(importance::ImportanceTable& table, std::uint32_t epoch) {
-  const auto [ids, values] = gather(plan_->steps());
+  const auto [ids, values, steps] = gather(plan_->steps());
   earlier_ = {};
   const std::uint64_t bad_before = table.non_finite_visits();
   const importance::Signals whole = engine_.signals().view(values, ids.size());
@@ -62,7 +76,9 @@ void EpochVisits::observe(importance::ImportanceTable& table, std::uint32_t epoc
       .train_loss = loss / visits,
       .train_accuracy = 100 * correct / visits,
       .non_finite = table.non_finite_visits() - bad_before,
-      .skipped = static_cast<std::uint64_t>(std::count(skipped_.begin(), skipped_.end(), true))};
+      .skipped = static_cast<std::uint64_t>(std::count(skipped_.begin(), skipped_.end(), true)),
+      .first_step = first_step_,
+      .step_losses = average_by_step(whole.loss, steps, first_step_, plan_->steps())};
   skipped_.clear();
   if (facts_.non_finite == 0 || communicator_.rank() != 0 || !observer_.note) return;
   observer_.note(

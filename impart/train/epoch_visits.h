@@ -16,6 +16,8 @@ struct VisitFacts {
   double train_loss = 0, train_accuracy = 0;
   std::uint64_t non_finite = 0;  ///< visits with a NaN or infinite signal
   std::uint64_t skipped = 0;     ///< examples that could not be read
+  std::uint32_t first_step = 0;  ///< of the epoch that was run since the run began or went on
+  std::vector<double> step_losses = {};  ///< means of the steps from there on; NaN: no visit
 };
 
 /// The visits of an epoch, whose signals are collected by the engines of all processes, on their

@@ -123,6 +123,10 @@ config::DataFacts data_facts(const feed::LoadedData& data) {
   return facts;
 }
 
+std::string class_name(const RunData& data, std::uint32_t number) {
+  return number < data.class_names.size() ? data.class_names[number] : fmt::to_string(number);
+}
+
 RunData prepare_run_data(feed::LoadedData loaded, const config::RunConfig& config,
                          torch::Device device, comm::Communicator& communicator) {
   const data::Dataset& set = loaded.dataset;

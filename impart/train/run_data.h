@@ -43,6 +43,9 @@ struct RunData {
   std::unique_ptr<feed::Feed> train = nullptr, test = nullptr;
 };
 
+/// The name of a class, or its number.
+std::string class_name(const RunData& data, std::uint32_t number);
+
 /// Makes the stores and feeds. Opens the folder of a partitioned store; what is in it stays as it
 /// is until the store is settled. Collective: every process calls it, in the same order.
 RunData prepare_run_data(feed::LoadedData loaded, const config::RunConfig& config,

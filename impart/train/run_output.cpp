@@ -15,6 +15,7 @@ void write_results(const RunSpec& spec, const RunData& data, const placement::Pl
   importance::write_importance_csv(folder + "/importance.csv", table);
   write_scores(folder + "/importance.npy", "importance", table.importance(wanted.notion));
   if (wanted.history) importance::write_history(folder + "/history.npy", table);
+  if (!data.labels.empty()) write_integers(folder + "/labels.npy", "label", data.labels);
   if (data.text && wanted.texts > 0) {
     auto texts =
         choose_texts(table, placement::tracked_notions(placement.spec()), *data.text, wanted.texts);

@@ -10,8 +10,8 @@
 
 namespace impart::train {
 
-/// Writes what a run that is done has found out into its directory: importance, history, the
-/// hardest texts, and the summary. IoError.
+/// Writes what a run that is done has found out into its directory: importance, history,
+/// labels, the hardest texts, and the summary. IoError.
 void write_results(const RunSpec& spec, const RunData& data, const placement::Placement& placement,
                    models::Classifier& model, run::RunSummary& summary);
 

@@ -2,12 +2,14 @@
 
 #include <array>
 #include <cmath>
+#include <cstdlib>
 #include <utility>
 
 #include <fmt/format.h>
 #include <torch/torch.h>
 
 #include "impart/core/error.h"
+#include "impart/train/hardest_images.h"
 #include "impart/train/own_model.h"
 #include "impart/train/phase_timer.h"
 #include "impart/train/pretrained.h"
@@ -41,6 +43,16 @@ std::shared_ptr<models::Classifier> choose_model(const RunSpec& spec, const RunD
 /// Process 0 speaks for all.
 Note note_of(const RunObserver& observer, const comm::Communicator& communicator) {
   return communicator.rank() == 0 ? observer.note : nullptr;
+}
+
+/// What a run is told apart by.
+std::vector<run::RunSetting> settings_of(const config::RunConfig& config) {
+  std::vector<run::RunSetting> settings;
+  for (const config::ConfigKey& key : config::make_schema()) {
+    if (key.changes_result)
+      settings.emplace_back(key.path(), fmt::format("{}", fmt::join(key.get(config), ",")));
+  }
+  return settings;
 }
 
 }  // namespace
@@ -84,7 +96,10 @@ RunOutcome Trainer::run(const run::RunDirectory* directory) {
         run::RunRecorderSpec{.folder = config_.output,
                              .next_epoch = position_.epoch,
                              .notion = config_.importance.notion,
-                             .save_partitions = config_.partition.save});
+                             .save_partitions = config_.partition.save,
+                             .next_step = position_.total_steps,
+                             .settings = settings_of(config_),
+                             .metrics = {fmt::format("test/{}", data_.task.metric), "train/loss"}});
   }
   while (position_.epoch < config_.epochs) {
     epoch_started_ = Clock::now();
@@ -147,8 +162,8 @@ void Trainer::settle_stores() {
   settled_ = true;
 }
 
-double Trainer::learning_rate_now() const {
-  const double progress = position_.epoch + static_cast<double>(position_.step) / plan_->steps();
+double Trainer::learning_rate_at(std::uint32_t step) const {
+  const double progress = position_.epoch + static_cast<double>(step) / plan_->steps();
   return learning_rate(config_.optimizer, progress, config_.epochs, plan_->steps());
 }
 
@@ -159,7 +174,7 @@ bool Trainer::train_epoch() {
   engine_.begin_epoch(*plan_, position_.epoch, position_.step);
   report("train");
   while (position_.step < plan_->steps()) {
-    last_rate_ = learning_rate_now();
+    last_rate_ = learning_rate_at(position_.step);
     engine_.run_step(position_.step, last_rate_);
     data_.train_store->advance_moves();
     progress_.count_trained(plan_->examples_in(position_.step));
@@ -195,7 +210,9 @@ void Trainer::finish_epoch(double seconds_train) {
   check_directory();
   record_costs();
   record_epoch(outcome, seconds_train);
+  record_steps();
   note_divergence();
+  note_load();
   change_.reset();
   ++position_.epoch;
   position_.step = 0;
@@ -266,6 +283,17 @@ void Trainer::record_epoch(const std::optional<data::TestOutcome>& outcome, doub
                    .event = change_ ? std::string(run::name_of(change_->kind)) : ""});
 }
 
+void Trainer::record_steps() {
+  if (!recorder_) return;
+  const VisitFacts& facts = visits_.facts();
+  std::vector<run::StepRecord> steps;
+  for (const double loss : facts.step_losses) {
+    const auto step = facts.first_step + static_cast<std::uint32_t>(steps.size());
+    steps.push_back({.loss = loss, .learning_rate = learning_rate_at(step)});
+  }
+  recorder_->record_steps(position_.total_steps - steps.size(), steps);
+}
+
 /// All processes know the same losses, and so decide the same.
 void Trainer::note_divergence() {
   const double loss = visits_.facts().train_loss;
@@ -275,6 +303,13 @@ void Trainer::note_divergence() {
   if (!is_writer() || !observer_.note) return;
   observer_.note(
       fmt::format("epoch {}: the training loss is {}: diverged", position_.epoch + 1, loss));
+}
+
+/// Times that were measured under different load cannot be compared: whoever reads them must know.
+void Trainer::note_load() {
+  double load = 0;
+  if (::getloadavg(&load, 1) != 1) return;
+  summary_.load_average += (load - summary_.load_average) / (position_.epoch + 1);
 }
 
 void Trainer::report(std::string_view phase) const {
@@ -354,9 +389,28 @@ void Trainer::note_threads(int before) const {
       before, now));
 }
 
+/// Leaves pictures of the hardest and easiest examples, where these are pictures.
+void Trainer::show_images() {
+  // Tensors of a program's own may be normalised pixels or anything else.
+  const auto& images = data_.card.images;
+  const bool is_picture = images && (images->channels == 1 || images->channels == 3) &&
+                          images->mean.size() == images->channels;
+  if (!is_picture || data_.classes == 0 || config_.importance.images == 0) return;
+  settle_stores();
+  engine_.collapse_statistics();
+  const std::vector<run::ImageRecord> shown = add_pictures(
+      choose_images(placement_, data_, config_.importance.images),
+      {.model = engine_.model(), .data = data_, .hosted = engine_.hosted()}, communicator_);
+  check_directory();
+  if (!is_writer()) return;
+  run::write_images(config_.output + "/images.jsonl", shown);
+  recorder_->record_images(config_.epochs - 1, shown);
+}
+
 RunOutcome Trainer::finish(bool preempted) {
   summary_.seconds_total += progress_.seconds();
   summary_.weights_sha256 = hash_weights(engine_.model());
+  if (!preempted) show_images();
   check_directory();
   if (is_writer() && !preempted) {
     write_results(spec_, data_, placement_, engine_.model(), summary_);

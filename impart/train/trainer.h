@@ -52,13 +52,16 @@ class Trainer {
   void write_checkpoint();
   trained::ModelCard card_now() const;
   void note_divergence();
+  void note_load();
+  void record_steps();
   bool must_stop_diverged() const { return config_.train.stop_on_nan && summary_.diverged_at; }
+  void show_images();
   RunOutcome finish(bool preempted);
   void note_threads(int before) const;
   void report(std::string_view phase) const;
   bool is_writer() const { return directory_ != nullptr; }
   void check_directory() const;
-  double learning_rate_now() const;
+  double learning_rate_at(std::uint32_t step) const;  ///< of the epoch
 
   const RunSpec& spec_;
   const config::RunConfig& config_;

@@ -104,6 +104,7 @@ TEST(ConfigText, LeavesOutOfTheHashWhatTheHeaderSays) {
                                                "train.stop_on_nan",
                                                "importance.history",
                                                "importance.record",
+                                               "importance.images",
                                                "importance.texts",
                                                "importance.token_losses",
                                                "partition.save",

@@ -5,6 +5,7 @@
 #include "impart/core/error.h"
 #include "impart/results/results.h"
 #include "impart/run/checkpoint.h"
+#include "impart/run/image_file.h"
 #include "impart/run/ledger_file.h"
 #include "impart/run/summary.h"
 #include "impart/run/text_file.h"
@@ -75,6 +76,15 @@ std::vector<std::string> text_record_seeds() {
   const Folder folder;
   run::write_texts(folder / "texts", {{.notion = "margin", .text = "a\nb"}});
   return {folder.read("texts")};
+}
+
+void read_image_records(Bytes input) {
+  static const Folder folder;
+  run::read_images(folder.write("images.jsonl", input));
+}
+
+std::vector<std::string> image_record_seeds() {
+  return {run::image_lines({{.id = 1, .label = "a", .ranks = {{.notion = "margin"}}, .png = "x"}})};
 }
 
 void read_study_record(Bytes input) {

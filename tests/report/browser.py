@@ -78,9 +78,13 @@ class Browser:
         while not any(event.get("method") == "Page.loadEventFired" for event in self.events):
             self.events.append(self.receive(deadline))
 
-    def evaluate(self, expression):
-        return self.call("Runtime.evaluate", expression=expression,
-                         returnByValue=True)["result"].get("value")
+    def evaluate(self, expression, wait=False):
+        """The value of an expression; of a promise what it comes to, if told to wait."""
+        answer = self.call("Runtime.evaluate", expression=expression, returnByValue=True,
+                           awaitPromise=wait)
+        if "exceptionDetails" in answer:
+            raise RuntimeError(f"{answer['exceptionDetails']}")
+        return answer["result"].get("value")
 
     def screenshot(self, path, clip, scale=1):
         data = self.call("Page.captureScreenshot", format="png", captureBeyondViewport=True,

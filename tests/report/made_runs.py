@@ -1,8 +1,10 @@
 """Makes run directories, studies and published CSV files for the tests of reports."""
 
+import base64
 import json
 import pathlib
 import random
+import struct
 import zlib
 
 CONFIG = """name: {name}
@@ -90,6 +92,41 @@ def add_examples(folder, count, chance):
                                         "seconds": {name: 0.5 for name in phases}}],
                          "skipped": 0}) for epoch in range(5)]
     (folder / "ledger.jsonl").write_text("\n".join(lines) + "\n")
+
+
+def png_of(colour, width=32, height=32):
+    """The bytes of a PNG file of one colour."""
+    def chunk(kind, body):
+        return struct.pack(">I", len(body)) + kind + body + struct.pack(">I", zlib.crc32(kind + body))
+    rows = (b"\0" + bytes(colour) * width) * height
+    return (b"\x89PNG\r\n\x1a\n" + chunk(b"IHDR", struct.pack(">IIBBBBB", width, height, 8, 2, 0, 0, 0))
+            + chunk(b"IDAT", zlib.compress(rows)) + chunk(b"IEND", b""))
+
+
+def npy_of(numbers):
+    """The bytes of a one-dimensional .npy file of uint32."""
+    header = f"{{'descr': '<u4', 'fortran_order': False, 'shape': ({len(numbers)},), }}"
+    header += " " * (-(10 + len(header) + 1) % 64) + "\n"
+    return (b"\x93NUMPY\x01\x00" + struct.pack("<H", len(header)) + header.encode()
+            + struct.pack(f"<{len(numbers)}I", *numbers))
+
+
+def add_images(folder, count=300, names=("circle", "star", "heart")):
+    """labels.npy, and images.jsonl with 4 of the hardest and easiest, of all and of each class."""
+    folder = pathlib.Path(folder)
+    (folder / "labels.npy").write_bytes(npy_of([i % len(names) for i in range(count)]))
+    lines = []
+    for i in range(8 + 8 * len(names)):
+        among = "all" if i < 8 else "class"
+        number = i % len(names) if i < 8 else (i - 8) // 8
+        ranks = [{"notion": notion, "among": among, "end": "hardest" if i % 8 < 4 else "easiest",
+                  "rank": i % 4 + 1, "importance": 1.5}
+                 for notion in (["loss-variance", "confidence"] if i < 8 else ["loss-variance"])]
+        lines.append(json.dumps({
+            "id": i, "class": number, "label": names[number],
+            "prediction": names[0] if i % 2 else names[number], "probability": 0.9, "worker": i % 4,
+            "ranks": ranks, "png": base64.b64encode(png_of((7 * i, 90, 250 - 7 * i))).decode()}))
+    (folder / "images.jsonl").write_text("\n".join(lines) + "\n")
 
 
 def make_language(folder, texts=()):

@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 """Runs `impart report` as a user would: python3 report_test.py path/to/impart"""
 
+import base64
 import csv
 import json
 import os
@@ -97,7 +98,7 @@ class StudyTest(ReportTest):
         html = self.read("study/report/report.html")
         self.assertIn("gnuplot is not installed", html)
         self.assertNotIn("<svg", html)
-        self.assertIn("<table>", html)
+        self.assertIn("<table", html)
 
     def test_search_runs_stand_apart_from_those_that_confirm(self):
         study = made_runs.make_study(self.folder / "study", ARMS, range(1, 7))
@@ -320,6 +321,78 @@ class LanguageTest(ReportTest):
             file.write('{"notion": 3}\n')
         self.succeed("stripes", "--output", "report")
         self.assertRegex(self.read("report/report.html"), r"Left out: .*texts.jsonl:11: ")
+
+
+class ImagesTest(ReportTest):
+    ARMS = {"vanilla": {"heuristic": "random", "interval": 1}, "stripes": {"heuristic": "stripes"},
+            "blocks": {"heuristic": "blocks"}}
+
+    def make(self):
+        made_runs.make_study(self.folder / "study", self.ARMS, [1, 2], examples=300)
+        for number in range(3):
+            made_runs.add_images(self.folder / f"study/runs/arm-{number}/1")
+
+    def test_the_hardest_and_easiest_are_shown_where_blocks_put_them(self):
+        self.make()
+        self.succeed("study")
+        html, markdown = self.read("study/report/report.html"), self.read("study/report/report.md")
+        section = html.split('<section id="images">')[1].split("</section>")[0]
+        self.assertIn("blocks, seed 1: images by loss-variance", section)
+        self.assertNotIn("stripes", section)
+        self.assertIn("blocks, seed 1: images by confidence", section)
+        self.assertIn("<h3>heart: hardest</h3>", section)
+        # 4 of each end by two notions, and of each of the 3 classes.
+        self.assertEqual(section.count("<img"), 2 * 8 + 3 * 8)
+        picture = base64.b64encode(made_runs.png_of((7, 90, 243))).decode()
+        self.assertIn(f'<img src="data:image/png;base64,{picture}" alt="example 1: star, taken for '
+                      'circle" data-picture="x-1"><b>star</b><span class="worse">→ circle</span>'
+                      "<span>1</span><span>worker 1</span>", section)
+        self.assertIn("- hardest: 0 (circle) 1 (star → circle) 2 (heart) 3 (circle)", markdown)
+        # The first screen has the hardest, in front of all sections.
+        self.assertEqual(html.split("<main>")[0].count("<img"), 4)
+
+    def test_what_they_are_called_does_no_harm(self):
+        made_runs.make_run(self.folder / "run", 1, examples=300)
+        made_runs.add_images(self.folder / "run",
+                             names=["<script>alert(1)</script>", "\x1b[31m\u202e", '" onload="x'])
+        self.succeed("run")
+        for name in ["report.html", "report.md"]:
+            text = self.read(f"run/report/{name}")
+            self.assertEqual(text.count("<script>"), 1 if name == "report.html" else 0)
+            self.assertNotIn("\x1b", text)
+            self.assertNotIn("\u202e", text)
+        self.assertNotIn('" onload="x', self.read("run/report/report.html"))
+
+    def test_broken_files_are_left_out_with_a_word(self):
+        self.make()
+        path = self.folder / "study/runs/arm-2/1/images.jsonl"
+        for broken in ['{"id": 1}\n', path.read_text().replace('"png": "i', '"png": "?', 1)]:
+            path.write_text(broken)
+            self.succeed("study")
+            self.assertRegex(self.read("study/report/report.html"),
+                             r"Left out: .*images.jsonl:1: is no image of a run")
+
+
+class TimesTest(ReportTest):
+    def caution(self, **changes):
+        """What is said of times, where the last of two runs has these numbers."""
+        made_runs.make_run(self.folder / "runs/1", 1)
+        made_runs.make_run(self.folder / "runs/2", 2)
+        for run, more in [("1", {"load_average": 1.0}), ("2", {"load_average": 1.0, **changes})]:
+            path = self.folder / f"runs/{run}/summary.json"
+            path.write_text(json.dumps({**json.loads(path.read_text()), **more}))
+        self.succeed("runs")
+        found = re.search("Compare times with care: [^<]*", self.read("runs/report/report.html"))
+        return found and found.group()
+
+    def test_equal_load_is_not_worth_a_word(self):
+        self.assertIsNone(self.caution())
+
+    def test_different_load_carries_a_caution(self):
+        self.assertIn("between 1.0 and 2.5 threads", self.caution(load_average=2.5))
+
+    def test_so_do_different_times_of_one_setting(self):
+        self.assertIn("took up to 2.0 times as long", self.caution(seconds_train=36.0))
 
 
 class SizeTest(ReportTest):

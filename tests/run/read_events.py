@@ -78,6 +78,46 @@ def histogram(data):
     return found
 
 
+def image(data):
+    names = {1: "height", 2: "width", 3: "channels", 4: "bytes"}
+    return {names[number]: value.hex() if number == 4 else value for number, value in fields(data)}
+
+
+def setting(data):
+    """What a google.protobuf.Value says."""
+    number, value = next(fields(data))
+    return {2: lambda: doubles(value)[0], 3: lambda: value.decode(), 4: lambda: bool(value)}[number]()
+
+
+def hparams(data):
+    """What the plugin of that name is told, by the names of its protobuf file."""
+    found = {}
+    for kind, body in fields(data):
+        for number, value in fields(body):
+            if (kind, number) == (3, 1):
+                entry = dict(fields(value))
+                found.setdefault("settings", {})[entry[1].decode()] = setting(entry[2])
+            elif (kind, number) == (2, 4):
+                info = dict(fields(value))
+                found.setdefault("types", {})[info[1].decode()] = info.get(4, 0)
+            elif (kind, number) == (2, 5):
+                name = dict(fields(dict(fields(value))[1]))
+                found.setdefault("metrics", []).append(name[2].decode())
+    return found
+
+
+def metadata(data):
+    found = {}
+    for number, value in fields(data):
+        if number == 1:
+            plugin = dict(fields(value))
+            found["plugin"] = plugin[1].decode()
+            found.update(hparams(plugin.get(2, b"")))
+        elif number == 3:
+            found["description"] = value.decode()
+    return found
+
+
 def summary_value(data):
     found = {}
     for number, value in fields(data):
@@ -85,10 +125,12 @@ def summary_value(data):
             found["tag"] = value.decode()
         elif number == 2:
             found["scalar"] = struct.unpack("<f", value)[0]
+        elif number == 4:
+            found["image"] = image(value)
         elif number == 5:
             found["histogram"] = histogram(value)
         elif number == 9:
-            found["description"] = dict(fields(value))[3].decode()
+            found.update(metadata(value))
     return found
 
 

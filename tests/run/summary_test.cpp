@@ -45,6 +45,7 @@ TEST(Summary, HasItsMembersInTheirOrder) {
                                                       "seconds_exchange",
                                                       "seconds_importance_pass",
                                                       "seconds_eval",
+                                                      "load_average",
                                                       "examples_moved",
                                                       "bytes_disk",
                                                       "bytes_network",

@@ -135,6 +135,55 @@ TEST(TensorBoard, HistogramsLeaveOutWhatIsNotFinite) {
   EXPECT_TRUE(histogram_of({}).is_null());
 }
 
+/// The beginning of a PNG file, as far as a writer of events looks at it.
+std::string png_head(char width, char height, char colours) {
+  std::string head("\x89PNG\r\n\x1a\n\0\0\0\rIHDR\0\0\0\0\0\0\0\0\x08\0", 26);
+  head[19] = width;
+  head[23] = height;
+  head[25] = colours;
+  return head;
+}
+
+TEST(TensorBoard, ShowsPictures) {
+  const TemporaryFolder folder;
+  EventWriter writer(spec_for(folder));
+  writer.describe("hardest/1", "example 17");
+  writer.image("hardest/1", 5, png_head(7, 9, 2));
+  writer.image("grey", 5, png_head(1, 2, 0));
+  const auto events = read_events(writer.path());
+  ASSERT_EQ(events.size(), 4u);
+  EXPECT_EQ(events[2]["tag"], "hardest/1");
+  EXPECT_EQ(events[2]["step"], 5);
+  EXPECT_EQ(events[2]["description"], "example 17");
+  EXPECT_EQ(events[2]["plugin"], "images");
+  EXPECT_EQ(events[2]["image"]["width"], 7);
+  EXPECT_EQ(events[2]["image"]["height"], 9);
+  EXPECT_EQ(events[2]["image"]["channels"], 3);
+  EXPECT_EQ(events[2]["image"]["bytes"].get<std::string>().substr(0, 8), "89504e47");
+  EXPECT_EQ(events[3]["image"]["channels"], 1);
+  EXPECT_THROW(writer.image("none", 1, "GIF89a and so on and so on"), DataError);
+  EXPECT_THROW(writer.image("none", 1, "\x89PNG"), DataError);
+}
+
+TEST(TensorBoard, KnowsTheSettingsOfARun) {
+  const TemporaryFolder folder;
+  EventWriter writer(spec_for(folder));
+  const std::vector<RunSetting> settings = {
+      {"epochs", "8"}, {"optimizer.lr", "1e-3"}, {"partition.sticky", "false"}, {"name", "1 two"}};
+  const std::vector<std::string> metrics = {"test/accuracy"};
+  writer.settings(settings, metrics);
+  const auto events = read_events(writer.path());
+  ASSERT_EQ(events.size(), 4u);
+  EXPECT_EQ(events[2]["tag"], "_hparams_/experiment");
+  EXPECT_EQ(events[2]["plugin"], "hparams");
+  EXPECT_EQ(events[2]["types"], EventJson::parse(R"({"epochs": 3, "optimizer.lr": 3,
+            "partition.sticky": 2, "name": 1})"));
+  EXPECT_EQ(events[2]["metrics"], EventJson::parse(R"(["test/accuracy"])"));
+  EXPECT_EQ(events[3]["tag"], "_hparams_/session_start_info");
+  EXPECT_EQ(events[3]["settings"], EventJson::parse(R"({"epochs": 8.0, "optimizer.lr": 0.001,
+            "partition.sticky": false, "name": "1 two"})"));
+}
+
 TEST(TensorBoard, TwoWritersOfTheSameSecondHaveTheirOwnFiles) {
   const TemporaryFolder folder;
   const EventWriter first(spec_for(folder)), second(spec_for(folder));

@@ -122,7 +122,8 @@ class RunFolder:
     def outcome(self):
         """All that must not depend on how often a run was interrupted."""
         summary = {k: v for k, v in self.summary().items()
-                   if not k.startswith("seconds") and k not in ("bytes_network", "processes")}
+                   if not k.startswith("seconds")
+                   and k not in ("bytes_network", "processes", "load_average")}
         return {
             "markers": self.markers(),
             "summary": summary,
