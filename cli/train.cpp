@@ -12,6 +12,8 @@
 
 #include "cli/commands.h"
 #include "cli/output.h"
+#include "cli/presets.h"
+#include "cli/terminal_text.h"
 #include "impart/config/config_file.h"
 #include "impart/config/config_text.h"
 #include "impart/core/error.h"
@@ -29,32 +31,37 @@ struct TrainOptions {
   bool markdown = false;
 };
 
-config::RunConfig read_config(const TrainOptions& options) {
+/// Which run is asked for: its configuration, and where that is from.
+TrainRequest read_request(const TrainOptions& options) {
   std::vector<std::string> overrides = options.arguments;
   std::optional<std::string> path;
-  if (!options.resume.empty() && options.overwrite) {
+  TrainRequest request{
+      .config = {}, .overwrite = options.overwrite, .resume = !options.resume.empty()};
+  if (request.resume && request.overwrite) {
     throw ConfigError("--resume and --overwrite contradict each other");
   }
-  if (!options.resume.empty()) {
+  if (request.resume) {
     path = options.resume + "/config.yaml";
     if (!std::filesystem::exists(*path)) {
       throw DataError(
           fmt::format("{}: is no run directory: it has no config.yaml", options.resume));
     }
   } else if (!overrides.empty() && overrides.front().find('=') == std::string::npos) {
-    path = overrides.front();
+    const ChosenFile file = choose_file(PresetKind::kRun, overrides.front());
+    path = file.path;
+    request.source = file.text();
     overrides.erase(overrides.begin());
   }
-  config::RunConfig config = config::load_config(path, overrides);
-  if (options.resume.empty()) return config;
-  if (config::config_hash(config) != config::config_hash(config::load_config(path, {}))) {
+  request.config = config::load_config(path, overrides);
+  if (!request.resume) return request;
+  if (config::config_hash(request.config) != config::config_hash(config::load_config(path, {}))) {
     throw ConfigError(
         fmt::format("{}: was started with another configuration; a run can only be "
                     "resumed with its own",
                     options.resume));
   }
-  config.output = options.resume;
-  return config;
+  request.config.output = options.resume;
+  return request;
 }
 
 void run_train(const TrainOptions& options) {
@@ -63,12 +70,10 @@ void run_train(const TrainOptions& options) {
     answer("{}", options.markdown ? config::markdown_table(schema) : config::help_text(schema));
     return;
   }
-  const config::RunConfig config = read_config(options);
-  if (options.dry_run) {
-    answer("{}", config::to_yaml(config));
-    return;
-  }
-  train_here({.config = config, .overwrite = options.overwrite, .resume = !options.resume.empty()});
+  const TrainRequest request = read_request(options);
+  if (!options.dry_run) return train_here(request);
+  if (!request.source.empty()) answer("# {}\n", harmless(request.source));
+  answer("{}", config::to_yaml(request.config));
 }
 
 }  // namespace
@@ -82,7 +87,8 @@ void add_train_command(CLI::App& app) {
       "was lost, 85 stopped and checkpointed, 86 diverged");
   auto options = std::make_shared<TrainOptions>();
   command->add_option("CONFIG", options->arguments,
-                      "a YAML file (see presets/), then key=value to change it: workers.count=8");
+                      "a YAML file or a preset (impart list presets), then key=value to change it: "
+                      "workers.count=8");
   command->add_option("--resume", options->resume, "go on with the run in this run directory");
   command->add_flag("--overwrite", options->overwrite,
                     "delete a run that is already in the output");

@@ -1,5 +1,7 @@
 #pragma once
 
+#include <string>
+
 #include "impart/config/config.h"
 
 namespace impart::cli {
@@ -7,6 +9,7 @@ namespace impart::cli {
 /// A run that was asked for.
 struct TrainRequest {
   config::RunConfig config;
+  std::string source = {};  ///< where it is from, for people; "" without a file
   bool overwrite = false;
   bool resume = false;
 };

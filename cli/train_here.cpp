@@ -9,6 +9,7 @@
 #include "cli/engine.h"
 #include "cli/output.h"
 #include "cli/stop.h"
+#include "cli/terminal_text.h"
 #include "cli/train.h"
 #include "cli/train_display.h"
 #include "impart/comm/job.h"
@@ -58,6 +59,7 @@ void train_here(const TrainRequest& request) {
   const bool is_first = communicator->rank() == 0;
   const train::RunOutcome outcome = comm::run_job(*communicator, [&] {
     TrainDisplay display;
+    if (is_first && !request.source.empty()) say("{}\n", harmless(request.source));
     return train::run_training({.config = config,
                                 .config_text = config::to_yaml(config),
                                 .config_hash = config::config_hash(config),

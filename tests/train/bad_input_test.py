@@ -67,9 +67,9 @@ class ConfigTest(InputTest):
                 self.refuse(2, message, self.write("run.yaml", content))
 
     def test_files_that_are_no_config(self):
-        self.refuse(2, "none.yaml: cannot open: No such file", "none.yaml")
+        self.refuse(2, "there is no file 'none.yaml' and no preset of that name", "none.yaml")
         os.mkdir(self.folder / "folder.yaml")
-        self.refuse(2, "folder.yaml: cannot read: ", "folder.yaml")
+        self.refuse(2, "folder.yaml: is a folder", "folder.yaml")
         (self.folder / "binary.yaml").write_bytes(bytes(range(256)))
         self.refuse(2, "binary.yaml", "binary.yaml")
 
