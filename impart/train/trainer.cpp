@@ -166,6 +166,12 @@ bool Trainer::agree_to_stop() {
   return stopping_;
 }
 
+/// After so many epochs of the run.
+bool Trainer::is_due(const config::EpochInterval& every, std::uint32_t epochs) const {
+  const std::uint32_t interval = every.of(config_.epochs);
+  return interval > 0 && epochs % interval == 0;
+}
+
 void Trainer::finish_epoch(double seconds_train) {
   double seconds_tracking = 0;
   {
@@ -176,7 +182,7 @@ void Trainer::finish_epoch(double seconds_train) {
   summary_.seconds_tracking += seconds_tracking;
   const bool is_last = position_.epoch + 1 == config_.epochs;
   std::optional<data::TestOutcome> outcome;
-  if (is_last || (position_.epoch + 1) % config_.eval.every == 0) outcome = evaluate_model();
+  if (is_last || is_due(config_.eval.every, position_.epoch + 1)) outcome = evaluate_model();
   check_directory();
   record_costs();
   record_epoch(outcome, seconds_train);
@@ -185,7 +191,7 @@ void Trainer::finish_epoch(double seconds_train) {
   ++position_.epoch;
   position_.step = 0;
   if (must_stop_diverged()) return;  // the checkpoint before it is worth more than this one
-  const bool due = config_.checkpoint.every > 0 && position_.epoch % config_.checkpoint.every == 0;
+  const bool due = is_due(config_.checkpoint.every, position_.epoch);
   if (due || is_last || stopping_) write_checkpoint();
 }
 

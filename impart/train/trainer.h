@@ -44,6 +44,7 @@ class Trainer {
   void settle_stores();
   bool train_epoch();  ///< false: stopped early
   bool agree_to_stop();
+  bool is_due(const config::EpochInterval& every, std::uint32_t epochs) const;
   void finish_epoch(double seconds_train);
   data::TestOutcome evaluate_model();
   void record_costs();

@@ -75,6 +75,8 @@ class Commands(Installation):
         self.assertIn("small-cnn", self.succeed(run(impart, "list", "models")))
         config = self.succeed(run(impart, "train", presets / "quick.yaml", "--dry-run"))
         self.assertIn("heuristic:", config)
+        named = self.succeed(run(impart, "train", "quick", "--dry-run", cwd="/"))
+        self.assertIn(f"# preset quick: {presets / 'quick.yaml'}", named)
         relative = lambda folder: {p.relative_to(folder) for p in folder.rglob("*") if p.is_file()}
         self.assertEqual(relative(presets), relative(SOURCE / "presets"))
 
