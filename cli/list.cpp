@@ -60,6 +60,10 @@ void list(const std::string& what) {
 
 }  // namespace
 
+std::vector<std::string_view> listing_names() {
+  return names_of(kListings);
+}
+
 void add_list_command(CLI::App& app) {
   auto* command = app.add_subcommand("list", "Show the notions, heuristics, models, … there are");
   auto what = std::make_shared<std::string>();

@@ -94,17 +94,19 @@ std::vector<Preset> find_presets(PresetKind kind) {
   return presets;
 }
 
-std::string ChosenFile::text() const {
-  return preset.empty() ? path : fmt::format("preset {}: {}", preset, path);
-}
-
 ChosenFile choose_file(PresetKind kind, const std::string& name) {
-  std::error_code ignored;
-  if (fs::exists(name, ignored) && !is_folder(name)) return {.path = name, .preset = ""};
   const std::vector<Preset> presets = find_presets(kind);
   const auto found = std::find_if(presets.begin(), presets.end(),
                                   [&](const Preset& preset) { return preset.name == name; });
-  if (found != presets.end()) return {.path = found->file.string(), .preset = name};
+  const bool is_preset = found != presets.end();
+  std::error_code ignored;
+  if (fs::exists(name, ignored) && !is_folder(name)) {
+    return {name, is_preset ? fmt::format("file {}, not the preset of that name", name) : ""};
+  }
+  if (is_preset) {
+    const std::string path = found->file.string();
+    return {path, fmt::format("preset {}: {}", name, path)};
+  }
   if (is_folder(name)) {
     throw ConfigError(fmt::format("{}: is a folder; give {}", name,
                                   kind == PresetKind::kRun

@@ -24,10 +24,8 @@ std::vector<Preset> find_presets(PresetKind kind);
 /// A file of a configuration or a study.
 struct ChosenFile {
   std::string path;
-  std::string preset;  ///< its name if it is a preset that was named; "" for a path
-
-  /// "preset quick: /usr/share/impart/presets/quick.yaml"
-  std::string text() const;
+  /// Which one was taken, where a name could mean two: "preset quick: /usr/share/…/quick.yaml".
+  std::string note;
 };
 
 /// What a user means: the file of that path if there is one, else the preset of that name.

@@ -17,6 +17,7 @@
 #include "cli/study_status.h"
 #include "cli/study_text.h"
 #include "cli/terminal_text.h"
+#include "cli/usage.h"
 #include "impart/config/model_names.h"
 #include "impart/core/error.h"
 #include "impart/core/file.h"
@@ -38,6 +39,7 @@ struct StudyOptions {
   std::vector<std::string> overrides;
   std::uint32_t jobs = 0;
   std::string program;
+  Verbosity verbosity = Verbosity::kNormal;
   bool dry_run = false, status = false, json = false, retry = false, fresh = false;
 };
 
@@ -125,7 +127,7 @@ void run_plan(const StudyOptions& options, const study::StudyPlan& plan, const s
   count_stop_signals(SecondInterrupt::kCounts);
   study::StudyOutcome outcome;
   {
-    StudyDisplay display;
+    StudyDisplay display(options.verbosity);
     outcome = study::run_study(plan,
                                {.program = program,
                                 .study_text = std::string(InputFile(file).text()),
@@ -150,7 +152,9 @@ void run_study(const StudyOptions& options) {
   }
   const ChosenFile file = choose_file(PresetKind::kStudy, options.study);
   const study::StudyPlan plan = read_plan(options, file.path);
-  say("{}\n", harmless(file.text()));
+  if (!file.note.empty() && options.verbosity != Verbosity::kQuiet) {
+    say("{}\n", harmless(file.note));
+  }
   print_skipped(plan);
   options.dry_run ? print_plan(options, plan) : run_plan(options, plan, file.path);
 }
@@ -179,6 +183,7 @@ void add_study_command(CLI::App& app) {
       ->add_option("--jobs", options->jobs,
                    "runs at a time, which share the cores; half of the cores if left out")
       ->check(CLI::Range(1u, 4096u));
+  add_verbosity(*command, options->verbosity);
   command->add_flag("--dry-run", options->dry_run, "list the runs and stop");
   command->add_flag("--status", options->status, "show how the study is, start nothing");
   command->add_flag("--json", options->json, "with --status: as JSON");

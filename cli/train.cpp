@@ -14,6 +14,7 @@
 #include "cli/output.h"
 #include "cli/presets.h"
 #include "cli/terminal_text.h"
+#include "cli/usage.h"
 #include "impart/config/config_file.h"
 #include "impart/config/config_text.h"
 #include "impart/core/error.h"
@@ -29,14 +30,19 @@ struct TrainOptions {
   bool dry_run = false;
   bool keys = false;
   bool markdown = false;
+  bool json = false;
+  Verbosity verbosity = Verbosity::kNormal;
 };
 
 /// Which run is asked for: its configuration, and where that is from.
 TrainRequest read_request(const TrainOptions& options) {
   std::vector<std::string> overrides = options.arguments;
   std::optional<std::string> path;
-  TrainRequest request{
-      .config = {}, .overwrite = options.overwrite, .resume = !options.resume.empty()};
+  TrainRequest request{.config = {},
+                       .overwrite = options.overwrite,
+                       .resume = !options.resume.empty(),
+                       .verbosity = options.verbosity,
+                       .json = options.json};
   if (request.resume && request.overwrite) {
     throw ConfigError("--resume and --overwrite contradict each other");
   }
@@ -47,11 +53,13 @@ TrainRequest read_request(const TrainOptions& options) {
           fmt::format("{}: is no run directory: it has no config.yaml", options.resume));
     }
   } else if (!overrides.empty() && overrides.front().find('=') == std::string::npos) {
+    if (!std::filesystem::exists(overrides.front())) check_settings(overrides);
     const ChosenFile file = choose_file(PresetKind::kRun, overrides.front());
     path = file.path;
-    request.source = file.text();
+    request.source = file.note;
     overrides.erase(overrides.begin());
   }
+  check_settings(overrides);
   request.config = config::load_config(path, overrides);
   if (!request.resume) return request;
   if (config::config_hash(request.config) != config::config_hash(config::load_config(path, {}))) {
@@ -92,6 +100,9 @@ void add_train_command(CLI::App& app) {
   command->add_option("--resume", options->resume, "go on with the run in this run directory");
   command->add_flag("--overwrite", options->overwrite,
                     "delete a run that is already in the output");
+  command->add_flag("--json", options->json,
+                    "print what happens on stdout, one JSON object per line (docs/formats.md)");
+  add_verbosity(*command, options->verbosity);
   command->add_flag("--dry-run", options->dry_run, "print the complete config and stop");
   command->add_flag("--keys", options->keys, "explain every key of the config and stop");
   command->add_flag("--markdown", options->markdown, "with --keys: as the table of the docs");
