@@ -65,6 +65,7 @@ Trainer::Trainer(const RunSpec& spec, comm::Communicator& communicator, const Ru
 RunOutcome Trainer::run(const run::RunDirectory* directory) {
   directory_ = directory;
   if (is_writer()) {
+    if (observer_.start) observer_.start(describe_start());
     recorder_ = std::make_unique<run::RunRecorder>(
         run::RunRecorderSpec{.folder = config_.output,
                              .next_epoch = position_.epoch,
@@ -90,6 +91,15 @@ RunOutcome Trainer::run(const run::RunDirectory* directory) {
   return finish(false);
 }
 
+RunStart Trainer::describe_start() const {
+  return {.epoch = position_.epoch,
+          .epochs = config_.epochs,
+          .examples = data_.examples,
+          .workers = config_.workers.count,
+          .processes = communicator_.size(),
+          .device = data_.train->device().str()};
+}
+
 void Trainer::prepare_epoch() {
   const auto started = Clock::now();
   report("repartition");
@@ -109,6 +119,11 @@ void Trainer::prepare_epoch() {
   summary_.examples_moved += change_->moved;
   summary_.messages += change_->messages;
   if (recorder_) recorder_->record_change(position_.epoch, *change_, placement_.partition());
+  if (!is_writer() || !observer_.partition) return;
+  observer_.partition({.epoch = position_.epoch,
+                       .event = std::string(run::name_of(change_->kind)),
+                       .moved = change_->moved,
+                       .messages = change_->messages});
 }
 
 /// Lets the store follow the partition. Where arrivals are visited last, they travel while the
@@ -242,7 +257,7 @@ void Trainer::record_epoch(const std::optional<data::TestOutcome>& outcome, doub
     results_.note(*outcome, position_.epoch, summary_);
     results_.add_to(result, *outcome);
   }
-  progress_.set_last(facts.train_loss, results_.task(), results_.last_score());
+  progress_.set_last(results_.task(), results_.last_score());
   if (recorder_) recorder_->record_epoch(result);
   if (!is_writer() || !observer_.epoch) return;
   observer_.epoch({.epoch = position_.epoch,
@@ -253,7 +268,9 @@ void Trainer::record_epoch(const std::optional<data::TestOutcome>& outcome, doub
                    .test_accuracy = result.test_accuracy,
                    .task = results_.task(),
                    .score = outcome ? results_.last_score() : std::nullopt,
+                   .learning_rate = last_rate_,
                    .seconds = result.seconds,
+                   .seconds_train = seconds_train,
                    .event = change_ ? std::string(run::name_of(change_->kind)) : ""});
 }
 
@@ -270,7 +287,9 @@ void Trainer::note_divergence() {
 
 void Trainer::report(std::string_view phase) const {
   communicator_.set_activity({.phase = phase, .epoch = position_.epoch, .step = position_.step});
-  if (is_writer()) progress_.report(phase, position_, plan_ ? plan_->steps() : 0);
+  if (!is_writer()) return;
+  progress_.report(phase, position_, plan_ ? plan_->steps() : 0,
+                   [this] { return engine_.running_loss(); });
 }
 
 void Trainer::write_checkpoint() {

@@ -39,6 +39,7 @@ class Trainer {
  private:
   using Clock = std::chrono::steady_clock;
 
+  RunStart describe_start() const;
   void prepare_epoch();
   void move_examples();
   void settle_stores();
