@@ -1,5 +1,8 @@
 #pragma once
 
+#include <string_view>
+#include <vector>
+
 namespace CLI {
 class App;
 }  // namespace CLI
@@ -10,9 +13,11 @@ namespace impart::cli {
 void add_commands(CLI::App& app);
 
 /// Each adds its subcommand, whose work happens in a callback while the arguments are parsed.
+void add_completion_command(CLI::App& app);
 void add_data_command(CLI::App& app);
 void add_io_command(CLI::App& app);
 void add_list_command(CLI::App& app);
+void add_man_command(CLI::App& app);
 void add_partition_command(CLI::App& app);
 void add_report_command(CLI::App& app);
 void add_schedule_command(CLI::App& app);
@@ -22,6 +27,9 @@ void add_train_command(CLI::App& app);
 void add_trained_commands(CLI::App& app);
 void add_export_command(CLI::App& app);
 void add_diff_command(CLI::App& app);
+
+/// What `impart list` can show: "notions", "models", …
+std::vector<std::string_view> listing_names();
 
 /// How a command ends that neither failed nor simply succeeded: what its callback throws.
 struct ExitCode {

@@ -120,6 +120,8 @@ void add_commands(CLI::App& app) {
   add_partition_command(app);
   add_schedule_command(app);
   add_list_command(app);
+  add_completion_command(app);
+  add_man_command(app);
 }
 
 }  // namespace impart::cli

@@ -11,6 +11,7 @@
 
 #include "cli/commands.h"
 #include "cli/io_output.h"
+#include "cli/presets.h"
 #include "cli/progress_line.h"
 #include "impart/config/config_file.h"
 #include "impart/core/error.h"
@@ -47,7 +48,7 @@ config::RunConfig read_base(const IoOptions& options) {
   std::vector<std::string> overrides = options.arguments;
   std::optional<std::string> path;
   if (!overrides.empty() && overrides.front().find('=') == std::string::npos) {
-    path = overrides.front();
+    path = choose_file(PresetKind::kRun, overrides.front()).path;
     overrides.erase(overrides.begin());
   }
   config::RunConfig config = config::load_config(path, overrides, config::kAnyProgram);

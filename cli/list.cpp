@@ -2,9 +2,11 @@
 
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "cli/commands.h"
 #include "cli/output.h"
+#include "cli/presets.h"
 #include "impart/config/model_names.h"
 #include "impart/core/named_table.h"
 #include "impart/data/datasets.h"
@@ -23,6 +25,12 @@ void print_table(const Row (&table)[N]) {
   for (const Row& row : table) answer("  {:<20} {}\n", row.name, row.summary);
 }
 
+void print_presets(PresetKind kind) {
+  const std::vector<Preset> presets = find_presets(kind);
+  for (const Preset& preset : presets) answer("  {:<38} {}\n", preset.name, preset.summary);
+  if (presets.empty()) answer("  none found; IMPART_PRESETS may name their folder\n");
+}
+
 using PrintTable = void();
 constexpr Entry<PrintTable> kListings[] = {
     {"notions", "how the history of an example becomes its importance",
@@ -36,6 +44,9 @@ constexpr Entry<PrintTable> kListings[] = {
      [] { print_table(data::kAugmentations); }},
     {"tokenizers", "how text becomes tokens", [] { print_table(data::kTokenizers); }},
     {"models", "what to train", [] { print_table(config::kModelNames); }},
+    {"presets", "configurations, by name: impart train NAME",
+     [] { print_presets(PresetKind::kRun); }},
+    {"studies", "studies, by name: impart study NAME", [] { print_presets(PresetKind::kStudy); }},
 };
 
 void list(const std::string& what) {
@@ -49,13 +60,17 @@ void list(const std::string& what) {
 
 }  // namespace
 
+std::vector<std::string_view> listing_names() {
+  return names_of(kListings);
+}
+
 void add_list_command(CLI::App& app) {
   auto* command = app.add_subcommand("list", "Show the notions, heuristics, models, … there are");
   auto what = std::make_shared<std::string>();
   command->add_option(
       "WHAT", *what,
-      "notions, heuristics, exchanges, datasets, augmentations, tokenizers or models; all if left "
-      "out");
+      "notions, heuristics, exchanges, datasets, augmentations, tokenizers, models, presets or "
+      "studies; all if left out");
   command->callback([what] { list(*what); });
 }
 

@@ -4,20 +4,20 @@
 #include <exception>
 #include <sstream>
 #include <string>
-#include <string_view>
 #include <vector>
-
-#include <fmt/format.h>
 
 #include "cli/commands.h"
 #include "cli/engine.h"
 #include "cli/output.h"
+#include "cli/terminal.h"
 #include "cli/terminal_text.h"
+#include "cli/usage.h"
 #include "impart/core/error.h"
-#include "impart/core/named_table.h"
 #include <CLI/CLI.hpp>
 
 namespace {
+
+using Arguments = std::vector<std::string>;
 
 constexpr int kUsageError = 2;
 constexpr int kDataError = 65;
@@ -26,27 +26,30 @@ constexpr int kIoError = 74;
 constexpr int kPeerError = 75;
 
 int report(const char* what, int code) {
-  impart::cli::say("impart: {}\n", impart::cli::harmless(what, "\n"));
+  const std::string name = coloured(impart::cli::look_at_terminal(), "1;31", "impart:");
+  impart::cli::say("{} {}\n", name, impart::cli::harmless(what, "\n"));
   return code;
 }
 
-/// The parser would only say that a command is missing.
-void check_command(const CLI::App& app, int argc, char** argv) {
-  if (argc < 2 || argv[1][0] == '-') return;
-  std::vector<std::string> names;
-  for (const CLI::App* command : app.get_subcommands({})) names.push_back(command->get_name());
-  if (std::find(names.begin(), names.end(), argv[1]) != names.end()) return;
-  impart::throw_unknown_name("command", argv[1],
-                             std::vector<std::string_view>(names.begin(), names.end()));
+/// Asking for help is an error, too, for the parser.
+int end_parse(const CLI::App& app, const CLI::ParseError& error, const Arguments& arguments) {
+  if (error.get_exit_code() != 0) {
+    return report(impart::cli::explain_usage(app, error, arguments).c_str(), kUsageError);
+  }
+  std::ostringstream out, err;
+  app.exit(error, out, err);
+  impart::cli::answer_text(out.str());
+  return 0;
 }
 
-/// Asking for help is an error, too, for the parser.
-int end_parse(const CLI::App& app, const CLI::ParseError& error) {
-  std::ostringstream out, err;
-  const int code = app.exit(error, out, err);
-  impart::cli::answer_text(out.str());
-  impart::cli::say_text(err.str());
-  return code == 0 ? 0 : kUsageError;
+/// `impart help train` is `impart train --help`.
+Arguments read_arguments(int argc, char** argv) {
+  Arguments arguments(argv + std::min(argc, 1), argv + argc);
+  if (!arguments.empty() && arguments.front() == "help") {
+    arguments.erase(arguments.begin());
+    arguments.emplace_back("--help");
+  }
+  return arguments;
 }
 
 int run(int argc, char** argv) {
@@ -54,15 +57,13 @@ int run(int argc, char** argv) {
   CLI::App app("importance-aware data-parallel training", "impart");
   app.set_version_flag("--version", IMPART_VERSION);
   app.require_subcommand(1);
-  app.failure_message([](const CLI::App*, const CLI::Error& error) {
-    return fmt::format("impart: {}; see 'impart --help'\n", error.what());
-  });
   impart::cli::add_commands(app);
-  check_command(app, argc, argv);
+  const Arguments arguments = read_arguments(argc, argv);
+  impart::cli::check_commands(app, arguments);
   try {
-    app.parse(argc, argv);
+    app.parse(Arguments(arguments.rbegin(), arguments.rend()));  // it takes them from the end
   } catch (const CLI::ParseError& error) {
-    return end_parse(app, error);
+    return end_parse(app, error, arguments);
   } catch (const impart::cli::ExitCode& exit) {
     return exit.code;
   }

@@ -43,6 +43,10 @@ void say_text(std::string_view text) {
   std::fflush(stderr);
 }
 
+void flush_answer() {
+  note_error(std::fflush(stdout) != 0);
+}
+
 void allow_lost_output() {
   std::fflush(stdout);
   output_error = 0;

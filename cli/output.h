@@ -29,6 +29,9 @@ void say(fmt::format_string<Values...> format, Values&&... values) {
   say_text(fmt::format(format, std::forward<Values>(values)...));
 }
 
+/// Hands over what was printed of the answer so far.
+void flush_answer();
+
 /// For commands whose answer is in files: what was printed so far may be lost.
 void allow_lost_output();
 

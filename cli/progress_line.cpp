@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include "cli/output.h"
+#include "cli/terminal_text.h"
 
 namespace impart::cli {
 namespace {
@@ -18,8 +19,7 @@ constexpr auto kPlainRepeat = 10s;
 
 }  // namespace
 
-ProgressLine::ProgressLine()
-    : on_terminal_(::isatty(STDERR_FILENO) != 0), painter_([this] { paint_until_done(); }) {}
+ProgressLine::ProgressLine() : painter_([this] { paint_until_done(); }) {}
 
 ProgressLine::~ProgressLine() {
   {
@@ -28,7 +28,6 @@ ProgressLine::~ProgressLine() {
   }
   wake_.notify_one();
   painter_.join();
-  if (painted_ && on_terminal_) say("\r\x1b[K");
 }
 
 Progress ProgressLine::phase(std::string name) {
@@ -69,15 +68,14 @@ void ProgressLine::paint() {
   if (phase_.empty()) return;
   const auto now = Clock::now();
   const double seconds = std::chrono::duration<double>(now - start_).count();
-  const std::string share = amount_text();
-  if (on_terminal_) {
-    say("\r\x1b[K{}{} ({:.0f} s)", phase_, share, seconds);
+  const std::string line = fmt::format("{}{} ({:.0f} s)", phase_, amount_text(), seconds);
+  if (terminal_.paints) {
+    painting_.paint({cut(line, terminal_size(STDERR_FILENO).columns - 1)});
   } else if (phase_ != printed_phase_ || now - printed_at_ >= kPlainRepeat) {
-    say("{}{} ({:.0f} s)\n", phase_, share, seconds);
+    say("{}\n", line);
     printed_phase_ = phase_;
     printed_at_ = now;
   }
-  painted_ = true;
 }
 
 /// "" before anything is known, or " 42 %", or " 42.0 of 170.1 MB, 3.5 MB/s, 37 s left".

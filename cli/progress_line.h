@@ -7,6 +7,7 @@
 #include <string>
 #include <thread>
 
+#include "cli/terminal.h"
 #include "impart/core/progress.h"
 
 namespace impart::cli {
@@ -35,11 +36,11 @@ class ProgressLine {
   std::string amount_text() const;
 
   const Clock::time_point start_ = Clock::now();
-  const bool on_terminal_;
+  const Terminal terminal_ = look_at_terminal();
+  Painting painting_;
   std::mutex mutex_;
   std::condition_variable wake_;
   bool done_ = false;
-  bool painted_ = false;
   std::string phase_;
   std::string printed_phase_;
   Clock::time_point printed_at_;

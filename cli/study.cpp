@@ -11,11 +11,13 @@
 #include "cli/commands.h"
 #include "cli/engine.h"
 #include "cli/output.h"
+#include "cli/presets.h"
 #include "cli/stop.h"
 #include "cli/study_display.h"
 #include "cli/study_status.h"
 #include "cli/study_text.h"
 #include "cli/terminal_text.h"
+#include "cli/usage.h"
 #include "impart/config/model_names.h"
 #include "impart/core/error.h"
 #include "impart/core/file.h"
@@ -33,10 +35,11 @@ constexpr int kSomeFailed = 1;
 constexpr int kStopped = 85;
 
 struct StudyOptions {
-  std::string study;  ///< study.yaml; with --status also a study directory
+  std::string study;  ///< a preset or a file; with --status also a study directory
   std::vector<std::string> overrides;
   std::uint32_t jobs = 0;
   std::string program;
+  Verbosity verbosity = Verbosity::kNormal;
   bool dry_run = false, status = false, json = false, retry = false, fresh = false;
 };
 
@@ -47,9 +50,9 @@ std::string this_program() {
   return path.string();
 }
 
-study::StudyPlan read_plan(const StudyOptions& options) {
+study::StudyPlan read_plan(const StudyOptions& options, const std::string& file) {
   const config::Schema schema = config::make_schema();
-  study::StudySpec study = study::load_study(options.study, options.overrides, schema);
+  study::StudySpec study = study::load_study(file, options.overrides, schema);
   const config::ModelName& model =
       find_entry(config::kModelNames, "model", study.config.model.name);
   if (study.metric.empty()) study.metric = fmt::format("best_{}", model.task.metric);
@@ -57,7 +60,8 @@ study::StudyPlan read_plan(const StudyOptions& options) {
 }
 
 std::string directory_of(const StudyOptions& options) {
-  return fs::is_directory(options.study) ? options.study : read_plan(options).directory;
+  if (fs::is_directory(options.study)) return options.study;
+  return read_plan(options, choose_file(PresetKind::kStudy, options.study).path).directory;
 }
 
 std::uint32_t jobs_of(const StudyOptions& options, const study::StudyPlan& plan, std::size_t runs) {
@@ -116,17 +120,17 @@ void print_end(const study::StudyPlan& plan, const study::StudyOutcome& outcome)
   answer("study directory: {}\n", directory);
 }
 
-void run_plan(const StudyOptions& options, const study::StudyPlan& plan) {
+void run_plan(const StudyOptions& options, const study::StudyPlan& plan, const std::string& file) {
   if (options.program.empty()) require_engine();
   const std::string program = options.program.empty() ? this_program() : options.program;
   const std::size_t runs = plan.arms.size() * plan.record.seeds.size();
   count_stop_signals(SecondInterrupt::kCounts);
   study::StudyOutcome outcome;
   {
-    StudyDisplay display;
+    StudyDisplay display(options.verbosity);
     outcome = study::run_study(plan,
                                {.program = program,
-                                .study_text = std::string(InputFile(options.study).text()),
+                                .study_text = std::string(InputFile(file).text()),
                                 .jobs = jobs_of(options, plan, runs),
                                 .retry = options.retry,
                                 .fresh = options.fresh,
@@ -146,13 +150,13 @@ void run_study(const StudyOptions& options) {
     options.json ? print_status_json(look) : print_status(look);
     return;
   }
-  if (fs::is_directory(options.study)) {
-    throw ConfigError(fmt::format(
-        "{}: is a folder; give the study's file, or --status to look at it", options.study));
+  const ChosenFile file = choose_file(PresetKind::kStudy, options.study);
+  const study::StudyPlan plan = read_plan(options, file.path);
+  if (!file.note.empty() && options.verbosity != Verbosity::kQuiet) {
+    say("{}\n", harmless(file.note));
   }
-  const study::StudyPlan plan = read_plan(options);
   print_skipped(plan);
-  options.dry_run ? print_plan(options, plan) : run_plan(options, plan);
+  options.dry_run ? print_plan(options, plan) : run_plan(options, plan, file.path);
 }
 
 }  // namespace
@@ -168,9 +172,10 @@ void add_study_command(CLI::App& app) {
       "a run, 85 stopped, to be continued");
   auto options = std::make_shared<StudyOptions>();
   command
-      ->add_option("STUDY", options->study,
-                   "the study's YAML file (see presets/studies/ and docs/studies.md); with "
-                   "--status also a study directory")
+      ->add_option(
+          "STUDY", options->study,
+          "the study's YAML file (docs/studies.md) or a preset (impart list studies); with "
+          "--status also a study directory")
       ->required();
   command->add_option("KEY=VALUE", options->overrides,
                       "changes the configuration of all runs, or the study's name and output");
@@ -178,6 +183,7 @@ void add_study_command(CLI::App& app) {
       ->add_option("--jobs", options->jobs,
                    "runs at a time, which share the cores; half of the cores if left out")
       ->check(CLI::Range(1u, 4096u));
+  add_verbosity(*command, options->verbosity);
   command->add_flag("--dry-run", options->dry_run, "list the runs and stop");
   command->add_flag("--status", options->status, "show how the study is, start nothing");
   command->add_flag("--json", options->json, "with --status: as JSON");

@@ -44,19 +44,13 @@ std::vector<std::string> running_lines(const study::StudyProgress& progress, std
 
 }  // namespace
 
-StudyDisplay::StudyDisplay() : on_terminal_(::isatty(STDERR_FILENO) != 0) {}
-
-StudyDisplay::~StudyDisplay() {
-  write_painting({});
-}
-
 study::StudyObserver StudyDisplay::observer() {
   study::StudyObserver observer;
   observer.ended = [this](const study::StudyProgress& progress, std::size_t run) {
     show_end(progress, run);
   };
   observer.note = [this](const std::string& text) { print_line(harmless(text)); };
-  if (on_terminal_) {
+  if (terminal_.paints && verbosity_ != Verbosity::kQuiet) {
     observer.progress = [this](const study::StudyProgress& progress) { paint(progress); };
   }
   return observer;
@@ -65,7 +59,9 @@ study::StudyObserver StudyDisplay::observer() {
 void StudyDisplay::show_end(const study::StudyProgress& progress, std::size_t run) {
   const study::RunReport& report = progress.reports[run];
   const bool failed = report.state == study::Standing::kFailed;
-  if (on_terminal_ && !failed) return;
+  const bool is_shown =
+      verbosity_ == Verbosity::kVerbose || (verbosity_ == Verbosity::kNormal && !terminal_.paints);
+  if (!is_shown && !failed) return;
   const auto over =
       std::count_if(progress.reports.begin(), progress.reports.end(), [](const auto& r) {
         return r.state == study::Standing::kDone || r.state == study::Standing::kFailed;
@@ -75,7 +71,7 @@ void StudyDisplay::show_end(const study::StudyProgress& progress, std::size_t ru
 }
 
 void StudyDisplay::print_line(const std::string& line) {
-  write_painting({});
+  painting_.clear();
   say("{}\n", line);
 }
 
@@ -96,17 +92,8 @@ void StudyDisplay::paint(const study::StudyProgress& progress) {
   lines.insert(lines.end(), running.begin(), running.end());
   for (std::string& line : lines) line = cut(line, size.columns - 1);
   if (lines.size() >= size.rows) lines.resize(std::max<std::size_t>(size.rows, 2) - 1);
-  if (lines != painted_) write_painting(lines);
-}
-
-/// One write, which overwrites line by line, so that nothing flickers.
-void StudyDisplay::write_painting(const std::vector<std::string>& lines) {
-  if (!on_terminal_) return;
-  std::string text = painted_.empty() ? "" : fmt::format("\x1b[{}A", painted_.size());
-  for (const std::string& line : lines) text += fmt::format("{}\x1b[K\n", line);
-  if (lines.size() < painted_.size()) text += "\x1b[J";
-  painted_ = lines;
-  say_text(text);
+  lines.front() = coloured(terminal_, "1", lines.front());
+  painting_.paint(lines);
 }
 
 }  // namespace impart::cli

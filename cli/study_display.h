@@ -1,9 +1,8 @@
 #pragma once
 
-#include <chrono>
 #include <string>
-#include <vector>
 
+#include "cli/terminal.h"
 #include "impart/study/runner.h"
 
 namespace impart::cli {
@@ -12,12 +11,7 @@ namespace impart::cli {
 /// elsewhere one plain line per run that ended.
 class StudyDisplay {
  public:
-  StudyDisplay();
-  /// Takes the table away.
-  ~StudyDisplay();
-  StudyDisplay(const StudyDisplay&) = delete;
-  StudyDisplay& operator=(const StudyDisplay&) = delete;
-
+  explicit StudyDisplay(Verbosity verbosity) : verbosity_(verbosity) {}
   /// Calls this display, which must outlive it.
   study::StudyObserver observer();
 
@@ -25,10 +19,10 @@ class StudyDisplay {
   void show_end(const study::StudyProgress& progress, std::size_t run);
   void print_line(const std::string& line);
   void paint(const study::StudyProgress& progress);
-  void write_painting(const std::vector<std::string>& lines);
 
-  const bool on_terminal_;
-  std::vector<std::string> painted_;  ///< the lines that stand above the cursor
+  const Verbosity verbosity_;
+  const Terminal terminal_ = look_at_terminal();
+  Painting painting_;
 };
 
 }  // namespace impart::cli

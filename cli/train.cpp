@@ -12,6 +12,9 @@
 
 #include "cli/commands.h"
 #include "cli/output.h"
+#include "cli/presets.h"
+#include "cli/terminal_text.h"
+#include "cli/usage.h"
 #include "impart/config/config_file.h"
 #include "impart/config/config_text.h"
 #include "impart/core/error.h"
@@ -27,34 +30,46 @@ struct TrainOptions {
   bool dry_run = false;
   bool keys = false;
   bool markdown = false;
+  bool json = false;
+  Verbosity verbosity = Verbosity::kNormal;
 };
 
-config::RunConfig read_config(const TrainOptions& options) {
+/// Which run is asked for: its configuration, and where that is from.
+TrainRequest read_request(const TrainOptions& options) {
   std::vector<std::string> overrides = options.arguments;
   std::optional<std::string> path;
-  if (!options.resume.empty() && options.overwrite) {
+  TrainRequest request{.config = {},
+                       .overwrite = options.overwrite,
+                       .resume = !options.resume.empty(),
+                       .verbosity = options.verbosity,
+                       .json = options.json};
+  if (request.resume && request.overwrite) {
     throw ConfigError("--resume and --overwrite contradict each other");
   }
-  if (!options.resume.empty()) {
+  if (request.resume) {
     path = options.resume + "/config.yaml";
     if (!std::filesystem::exists(*path)) {
       throw DataError(
           fmt::format("{}: is no run directory: it has no config.yaml", options.resume));
     }
   } else if (!overrides.empty() && overrides.front().find('=') == std::string::npos) {
-    path = overrides.front();
+    if (!std::filesystem::exists(overrides.front())) check_settings(overrides);
+    const ChosenFile file = choose_file(PresetKind::kRun, overrides.front());
+    path = file.path;
+    request.source = file.note;
     overrides.erase(overrides.begin());
   }
-  config::RunConfig config = config::load_config(path, overrides);
-  if (options.resume.empty()) return config;
-  if (config::config_hash(config) != config::config_hash(config::load_config(path, {}))) {
+  check_settings(overrides);
+  request.config = config::load_config(path, overrides);
+  if (!request.resume) return request;
+  if (config::config_hash(request.config) != config::config_hash(config::load_config(path, {}))) {
     throw ConfigError(
         fmt::format("{}: was started with another configuration; a run can only be "
                     "resumed with its own",
                     options.resume));
   }
-  config.output = options.resume;
-  return config;
+  request.config.output = options.resume;
+  return request;
 }
 
 void run_train(const TrainOptions& options) {
@@ -63,12 +78,10 @@ void run_train(const TrainOptions& options) {
     answer("{}", options.markdown ? config::markdown_table(schema) : config::help_text(schema));
     return;
   }
-  const config::RunConfig config = read_config(options);
-  if (options.dry_run) {
-    answer("{}", config::to_yaml(config));
-    return;
-  }
-  train_here({.config = config, .overwrite = options.overwrite, .resume = !options.resume.empty()});
+  const TrainRequest request = read_request(options);
+  if (!options.dry_run) return train_here(request);
+  if (!request.source.empty()) answer("# {}\n", harmless(request.source));
+  answer("{}", config::to_yaml(request.config));
 }
 
 }  // namespace
@@ -82,10 +95,14 @@ void add_train_command(CLI::App& app) {
       "was lost, 85 stopped and checkpointed, 86 diverged");
   auto options = std::make_shared<TrainOptions>();
   command->add_option("CONFIG", options->arguments,
-                      "a YAML file (see presets/), then key=value to change it: workers.count=8");
+                      "a YAML file or a preset (impart list presets), then key=value to change it: "
+                      "workers.count=8");
   command->add_option("--resume", options->resume, "go on with the run in this run directory");
   command->add_flag("--overwrite", options->overwrite,
                     "delete a run that is already in the output");
+  command->add_flag("--json", options->json,
+                    "print what happens on stdout, one JSON object per line (docs/formats.md)");
+  add_verbosity(*command, options->verbosity);
   command->add_flag("--dry-run", options->dry_run, "print the complete config and stop");
   command->add_flag("--keys", options->keys, "explain every key of the config and stop");
   command->add_flag("--markdown", options->markdown, "with --keys: as the table of the docs");

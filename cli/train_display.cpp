@@ -1,61 +1,126 @@
 #include "cli/train_display.h"
 
-#include <cmath>
+#include <algorithm>
+#include <limits>
+#include <vector>
 
 #include <fmt/format.h>
 #include <unistd.h>
 
+#include "cli/line_layout.h"
 #include "cli/output.h"
 #include "cli/terminal_text.h"
 
 namespace impart::cli {
 namespace {
 
-constexpr auto kRepaint = std::chrono::milliseconds(100);
+using namespace std::chrono_literals;
+
+constexpr auto kRepaint = 50ms;
+constexpr std::chrono::nanoseconds kLossRepeat = 250ms;
+/// To ask for the loss takes at most one part of so many of the time.
+constexpr int kLossShare = 100;
+
+constexpr std::string_view kBold = "1", kCyan = "36", kYellow = "33";
+constexpr std::size_t kAnyWidth = std::numeric_limits<std::size_t>::max();
+
+std::vector<LineField> progress_fields(const train::RunProgress& p, std::optional<double> loss) {
+  const double share = p.steps > 0 ? static_cast<double>(p.step) / p.steps : 0;
+  std::vector<LineField> fields = {
+      {.text = fmt::format("{:<11}", p.phase), .rank = 6, .colour = kBold},
+      {.text = fmt::format("epoch {}/{}", p.epoch + 1, p.epochs), .rank = 1},
+      {.text = "", .rank = 5, .colour = kCyan, .is_bar = true, .share = share},
+      {.text = fmt::format("{:>3.0f}%", 100 * share), .rank = 2}};
+  if (loss) fields.push_back({.text = fmt::format("loss {:.4f}", *loss), .rank = 4});
+  if (p.examples_per_second > 0) {
+    fields.push_back({.text = fmt::format("{:.0f} examples/s", p.examples_per_second), .rank = 7});
+    fields.push_back({.text = fmt::format("{} left", duration_text(p.seconds_left)), .rank = 3});
+  }
+  if (p.score) {
+    fields.push_back(
+        {.text = fmt::format("{} {}", p.task.metric, data::score_text(p.task, *p.score)),
+         .rank = 8});
+  }
+  return fields;
+}
+
+std::string event_text(const std::string& event) {
+  if (event == "heuristic") return "repartitioned";
+  return event == "exchange" ? "exchanged" : "";
+}
+
+std::vector<LineField> epoch_fields(const train::EpochReport& r, Verbosity verbosity) {
+  std::vector<LineField> fields = {
+      {.text = fmt::format("epoch {:>3}/{}", r.epoch + 1, r.epochs), .rank = 1},
+      {.text = fmt::format("loss {:.4f}", r.train_loss), .rank = 3},
+      {.text = fmt::format("train {:.2f} %", r.train_accuracy), .rank = 5}};
+  if (r.score) {
+    fields.push_back(
+        {.text = data::test_text(r.task, r.test_loss.value_or(0), *r.score), .rank = 2});
+  }
+  fields.push_back({.text = fmt::format("{:.1f} s", r.seconds), .rank = 6});
+  if (verbosity == Verbosity::kVerbose) {
+    fields.push_back({.text = fmt::format("{:.1f} s training", r.seconds_train), .rank = 7});
+    fields.push_back({.text = fmt::format("lr {:.3g}", r.learning_rate), .rank = 8});
+  }
+  const std::string event = event_text(r.event);
+  if (!event.empty()) fields.push_back({.text = event, .rank = 4, .colour = kYellow});
+  return fields;
+}
 
 }  // namespace
 
-TrainDisplay::TrainDisplay() : on_terminal_(::isatty(STDERR_FILENO) != 0) {}
-
-TrainDisplay::~TrainDisplay() {
-  if (painted_) say("\r\x1b[K");
+train::RunObserver TrainDisplay::observer() {
+  train::RunObserver observer;
+  observer.note = [this](const std::string& note) { print_line(harmless(note)); };
+  if (verbosity_ == Verbosity::kQuiet) return observer;
+  observer.epoch = [this](const train::EpochReport& report) { show_epoch(report); };
+  if (terminal_.paints) {
+    observer.progress = [this](const train::RunProgress& progress) { show_progress(progress); };
+  }
+  if (verbosity_ != Verbosity::kVerbose) return observer;
+  observer.start = [this](const train::RunStart& start) { show_start(start); };
+  observer.partition = [this](const train::PartitionReport& report) { show_partition(report); };
+  return observer;
 }
 
-train::RunObserver TrainDisplay::observer() {
-  return {.progress = [this](const train::RunProgress& progress) { show_progress(progress); },
-          .epoch = [this](const train::EpochReport& report) { show_epoch(report); },
-          .note = [this](const std::string& note) { print_line(note); }};
+void TrainDisplay::show_start(const train::RunStart& s) {
+  print_line(fmt::format("{} examples, {} workers in {} processes on {}, epochs {} to {}",
+                         s.examples, s.workers, s.processes, s.device, s.epoch + 1, s.epochs));
+}
+
+void TrainDisplay::show_partition(const train::PartitionReport& r) {
+  print_line(fmt::format("epoch {}: {}, {} examples moved in {} messages", r.epoch + 1, r.event,
+                         r.moved, r.messages));
+}
+
+void TrainDisplay::ask_for_loss(const train::RunProgress& p) {
+  if (p.epoch != loss_epoch_) loss_.reset();
+  const auto now = Clock::now();
+  if (p.step == 0 || (loss_ && now < next_loss_)) return;
+  loss_ = p.running_loss();
+  loss_epoch_ = p.epoch;
+  next_loss_ = now + std::max(kLossRepeat, kLossShare * (Clock::now() - now));
 }
 
 void TrainDisplay::show_progress(const train::RunProgress& p) {
-  const auto now = std::chrono::steady_clock::now();
-  if (!on_terminal_ || now - last_paint_ < kRepaint) return;
+  const auto now = Clock::now();
+  if (now - last_paint_ < kRepaint) return;
   last_paint_ = now;
-  painted_ = true;
-  std::string line = fmt::format("{:<11} epoch {}/{}", p.phase, p.epoch + 1, p.epochs);
-  if (p.steps > 0) line += fmt::format("  step {}/{}", p.step, p.steps);
-  if (p.examples_per_second > 0) {
-    line += fmt::format("  {:.0f} examples/s  {} left", p.examples_per_second,
-                        duration_text(p.seconds_left));
-  }
-  if (p.loss) line += fmt::format("  loss {:.4f}", *p.loss);
-  if (p.score) line += fmt::format("  {} {}", p.task.metric, data::score_text(p.task, *p.score));
-  say("\r\x1b[K{}", line);
+  ask_for_loss(p);
+  const std::size_t columns = terminal_size(STDERR_FILENO).columns - 1;
+  painting_.paint({lay_out(progress_fields(p, loss_), columns, terminal_)});
 }
 
 void TrainDisplay::show_epoch(const train::EpochReport& r) {
-  std::string line = fmt::format("epoch {:>3}/{}  loss {:.4f}  train {:.2f} %", r.epoch + 1,
-                                 r.epochs, r.train_loss, r.train_accuracy);
-  if (r.score) line += "  " + data::test_text(r.task, r.test_loss.value_or(0), *r.score);
-  line += fmt::format("  {:.1f} s", r.seconds);
-  if (r.event == "heuristic") line += "  repartitioned";
-  if (r.event == "exchange") line += "  exchanged";
-  print_line(line);
+  const std::size_t columns =
+      terminal_.paints ? terminal_size(STDERR_FILENO).columns - 1 : kAnyWidth;
+  print_line(lay_out(epoch_fields(r, verbosity_), columns, terminal_));
 }
 
 void TrainDisplay::print_line(const std::string& line) {
-  say("{}{}\n", painted_ ? "\r\x1b[K" : "", line);
-  painted_ = false;
+  painting_.clear();
+  say("{}\n", line);
 }
 
 }  // namespace impart::cli

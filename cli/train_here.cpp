@@ -9,8 +9,10 @@
 #include "cli/engine.h"
 #include "cli/output.h"
 #include "cli/stop.h"
+#include "cli/terminal_text.h"
 #include "cli/train.h"
 #include "cli/train_display.h"
+#include "cli/train_json.h"
 #include "impart/comm/job.h"
 #include "impart/config/config_text.h"
 #include "impart/run/result_columns.h"
@@ -22,7 +24,9 @@ namespace {
 constexpr int kPreempted = 85;
 constexpr int kDiverged = 86;
 
-void print_summary(const config::RunConfig& config, const train::RunOutcome& outcome) {
+void print_summary(const TrainRequest& request, const train::RunOutcome& outcome) {
+  if (request.json) return print_json_end(request, outcome);
+  const config::RunConfig& config = request.config;
   const run::RunSummary& s = outcome.summary;
   if (outcome.preempted) {
     answer("stopped and checkpointed; go on with: impart train --resume {}\n", config.output);
@@ -37,6 +41,14 @@ void print_summary(const config::RunConfig& config, const train::RunOutcome& out
     answer("diverged: the training loss is not finite since epoch {}\n", *s.diverged_at + 1);
   }
   answer("run directory: {}\n", config.output);
+}
+
+/// With --json the events are the answer; a progress line stays where it cannot get between them.
+train::RunObserver observe(const TrainRequest& request, TrainDisplay& display) {
+  if (!request.json) return display.observer();
+  train::RunObserver observer = json_observer(request);
+  if (::isatty(STDOUT_FILENO) == 0) observer.progress = display.observer().progress;
+  return observer;
 }
 
 /// Begins a line of its own: a progress line may stand there.
@@ -57,16 +69,20 @@ void train_here(const TrainRequest& request) {
       {.timeout = std::chrono::seconds(config.comm.timeout), .on_long_wait = print_long_wait});
   const bool is_first = communicator->rank() == 0;
   const train::RunOutcome outcome = comm::run_job(*communicator, [&] {
-    TrainDisplay display;
+    TrainDisplay display(request.verbosity);
+    const bool says_source = is_first && !request.source.empty() && !request.json &&
+                             request.verbosity != Verbosity::kQuiet;
+    if (says_source) say("{}\n", harmless(request.source));
     return train::run_training({.config = config,
                                 .config_text = config::to_yaml(config),
                                 .config_hash = config::config_hash(config),
                                 .overwrite = request.overwrite,
                                 .resume = request.resume,
                                 .stop_requested = stop_requested},
-                               *communicator, is_first ? display.observer() : train::RunObserver{});
+                               *communicator,
+                               is_first ? observe(request, display) : train::RunObserver{});
   });
-  if (is_first) print_summary(config, outcome);
+  if (is_first) print_summary(request, outcome);
   allow_lost_output();
   if (outcome.preempted) throw ExitCode{kPreempted};
   if (outcome.failure.empty()) return;

@@ -46,6 +46,7 @@ set(IMPART_HEADERS_study
   impart/config/config.h
   impart/config/config_file.h
   impart/config/config_text.h
+  impart/config/epochs.h
   impart/config/schema.h
   impart/config/value_rules.h
   impart/data/dataset.h

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <exception>
+#include <functional>
 #include <utility>
 
 #include "impart/comm/communicator.h"
@@ -35,5 +36,10 @@ decltype(auto) run_job(Communicator& communicator, Body&& body) {
     throw;
   }
 }
+
+/// Runs `body` on process 0, and returns on no process before it is over. If it throws, all
+/// processes throw an error of that kind and message, so that the job ends with its exit code:
+/// nobody is lost. Collective: every process calls it, in the same order.
+void run_on_first(Communicator& communicator, const std::function<void()>& body);
 
 }  // namespace impart::comm

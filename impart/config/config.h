@@ -4,6 +4,7 @@
 #include <string>
 #include <vector>
 
+#include "impart/config/epochs.h"
 #include "impart/importance/importance_table.h"
 #include "impart/placement/epoch_order.h"
 #include "impart/placement/own_rows.h"
@@ -126,8 +127,8 @@ struct OptimizerConfig {
   double beta2 = 0.999;   ///< adamw
   double epsilon = 1e-8;  ///< adamw
   Schedule schedule = Schedule::kConstant;
-  std::uint32_t warmup_epochs = 0;  ///< epochs in which the learning rate rises to lr
-  std::uint32_t step_epochs = 30;
+  Epochs warmup_epochs = 0;  ///< epochs in which the learning rate rises to lr
+  EpochInterval step_epochs = 30;
   double step_factor = 0.1;
   double final_lr_factor = 0;
   double clip_norm = 0;        ///< largest norm of a step's gradient; 0: no limit
@@ -144,7 +145,7 @@ struct TrainConfig {
 /// How hard examples are, and what is written of it.
 struct ImportanceConfig {
   std::string notion = "loss-variance";  ///< row of kNotions, or own: what the heuristic ranks by
-  std::uint32_t ignore = 1;              ///< first epochs whose signals do not count
+  Epochs ignore = 1;                     ///< first epochs whose signals do not count
   importance::WindowKind window = importance::WindowKind::kInterval;
   bool history = false;                  ///< record every loss of every epoch
   std::vector<std::string> record = {};  ///< further notions that are measured and written
@@ -157,8 +158,8 @@ struct ImportanceConfig {
 /// Who trains on what, and when that is decided.
 struct PartitionConfig {
   std::string heuristic = "stripes";  ///< row of kHeuristics, or own
-  std::uint32_t warmup = 3;           ///< epochs at the start, each with a new random partition
-  std::uint32_t interval = 3;         ///< epochs between two repartitionings; 0: never again
+  Epochs warmup = 3;                  ///< epochs at the start, each with a new random partition
+  EpochInterval interval = 3;         ///< epochs between two repartitionings; 0: never again
   bool sticky = false;                ///< move as few examples as the heuristic allows
   bool save = false;                  ///< write every partition
   bool operator==(const PartitionConfig&) const = default;
@@ -199,14 +200,14 @@ struct EvalConfig {
     kPaper,  ///< as the 2023 prototype: training mode, and test images augmented
   };
   Protocol protocol = Protocol::kClean;
-  std::uint32_t every = 1;    ///< epochs between two evaluations; the last epoch always has one
+  EpochInterval every = 1;    ///< epochs between two evaluations; the last epoch always has one
   std::uint32_t batch = 256;  ///< examples per forward pass
   bool operator==(const EvalConfig&) const = default;
 };
 
 /// What a run can go on from.
 struct CheckpointConfig {
-  std::uint32_t every = 1;  ///< epochs between two checkpoints; 0: none
+  EpochInterval every = 1;  ///< epochs between two checkpoints; 0: none
   std::uint32_t keep = 2;   ///< how many of the newest stay
   bool operator==(const CheckpointConfig&) const = default;
 };

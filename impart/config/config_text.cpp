@@ -39,6 +39,15 @@ std::string written(const ConfigKey& key, const RunConfig& config) {
   return fmt::format("[{}]", fmt::join(value, ", "));
 }
 
+/// A comment that says what a share of the run is; "" for all else.
+std::string resolved_share(const ConfigKey& key, const RunConfig& config) {
+  if (!key.resolve_share) return "";
+  RunConfig resolved = config;
+  key.resolve_share(resolved);
+  if (resolved == config) return "";
+  return fmt::format("  # of {} epochs: {}", config.epochs, written(key, resolved));
+}
+
 /// A bar would end the cell.
 std::string cell(std::string_view text) {
   std::string escaped;
@@ -54,18 +63,19 @@ std::string to_yaml(const RunConfig& config) {
   for (const ConfigKey& key : make_schema()) {
     if (key.section != section && !key.section.empty()) yaml += fmt::format("{}:\n", key.section);
     section = key.section;
-    yaml += fmt::format("{}{}: {}\n", section.empty() ? "" : "  ", key.name, written(key, config));
+    yaml += fmt::format("{}{}: {}{}\n", section.empty() ? "" : "  ", key.name, written(key, config),
+                        resolved_share(key, config));
   }
   return yaml;
 }
 
 std::string config_hash(const RunConfig& config) {
-  const RunConfig defaults;
+  const RunConfig defaults, resolved = without_shares(config);
   std::string canonical;
   for (const ConfigKey& key : make_schema()) {
-    const bool counts = key.counts_at_default || key.get(config) != key.get(defaults);
+    const bool counts = key.counts_at_default || key.get(resolved) != key.get(defaults);
     if (key.changes_result && counts) {
-      canonical += fmt::format("{}={}\n", key.path(), written(key, config));
+      canonical += fmt::format("{}={}\n", key.path(), written(key, resolved));
     }
   }
   return fmt::format("{:016x}", XXH3_64bits(canonical.data(), canonical.size()));

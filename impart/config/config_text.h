@@ -7,10 +7,12 @@
 
 namespace impart::config {
 
-/// A config as YAML that load_config reads back to an equal one: all keys, defaults too.
+/// A config as YAML that load_config reads back to an equal one: all keys, defaults too. Comments
+/// say how many epochs the shares are.
 std::string to_yaml(const RunConfig& config);
 
-/// 16 hex digits (XXH3) that are equal for configs with equal results. Keys whose changes_result is
+/// 16 hex digits (XXH3) that are equal for configs with equal results: a share of the run counts as
+/// the number of epochs that it is. Keys whose changes_result is
 /// false are left out (docs/configuration.md lists them). Device and threads are among them: they
 /// change the rounding, not the experiment. The kind of store changes no weight, but what a run
 /// costs, and counts.

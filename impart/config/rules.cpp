@@ -266,10 +266,12 @@ constexpr Rule kRules[] = {
      }},
     {"learning-rate-warm-up",
      {"optimizer.warmup_epochs", "epochs"},
-     [](const Situation& s) { return s.config.optimizer.warmup_epochs > s.config.epochs; },
+     [](const Situation& s) {
+       return s.config.optimizer.warmup_epochs.of(s.config.epochs) > s.config.epochs;
+     },
      [](const Situation& s) {
        return fmt::format("optimizer.warmup_epochs is {}, but epochs is {}",
-                          s.config.optimizer.warmup_epochs, s.config.epochs);
+                          s.config.optimizer.warmup_epochs.of(s.config.epochs), s.config.epochs);
      }},
 
     {"files-of-parts",
@@ -308,19 +310,22 @@ constexpr Rule kRules[] = {
 
     {"partition-warm-up",
      {"partition.warmup", "epochs"},
-     [](const Situation& s) { return s.config.partition.warmup > s.config.epochs; },
+     [](const Situation& s) {
+       return s.config.partition.warmup.of(s.config.epochs) > s.config.epochs;
+     },
      [](const Situation& s) {
        return fmt::format(
            "partition.warmup is {}, but epochs is {}; warm up for fewer epochs, or train for more",
-           s.config.partition.warmup, s.config.epochs);
+           s.config.partition.warmup.of(s.config.epochs), s.config.epochs);
      }},
     {"schedule",
      {"importance.ignore", "partition.warmup", "partition.interval", "epochs"},
      [](const Situation& s) { return !schedule_error(s).empty(); },
      [](const Situation& s) {
        return fmt::format("importance.ignore {}, partition.warmup {}, interval {}: {}",
-                          s.config.importance.ignore, s.config.partition.warmup,
-                          s.config.partition.interval, schedule_error(s));
+                          s.config.importance.ignore.of(s.config.epochs),
+                          s.config.partition.warmup.of(s.config.epochs),
+                          s.config.partition.interval.of(s.config.epochs), schedule_error(s));
      }},
     {"labels-of-heuristic",
      {"partition.heuristic", "data.name"},
@@ -365,21 +370,23 @@ constexpr Rule kRules[] = {
        return fmt::format(
            "exchange.strategy: {} would never exchange: with epochs {}, partition.warmup {} and "
            "partition.interval {} every epoch starts with a new partition",
-           s.config.exchange.strategy, s.config.epochs, s.config.partition.warmup,
-           s.config.partition.interval);
+           s.config.exchange.strategy, s.config.epochs,
+           s.config.partition.warmup.of(s.config.epochs),
+           s.config.partition.interval.of(s.config.epochs));
      }},
     {"exchange-by-importance",
      {"exchange.strategy", "importance.ignore"},
      [](const Situation& s) {
        return exchanges(s) &&
               decisions(s).exchange->source == placement::ImportanceSource::kNotion &&
-              s.config.importance.ignore >= *first_exchange(s);
+              s.config.importance.ignore.of(s.config.epochs) >= *first_exchange(s);
      },
      [](const Situation& s) {
        return fmt::format(
            "exchange.strategy: {} exchanges by importance from epoch {} on, but importance.ignore "
            "is {}; ignore fewer epochs",
-           s.config.exchange.strategy, *first_exchange(s) + 1, s.config.importance.ignore);
+           s.config.exchange.strategy, *first_exchange(s) + 1,
+           s.config.importance.ignore.of(s.config.epochs));
      }},
 };
 static_assert(names_are_unique(kRules));

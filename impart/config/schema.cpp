@@ -45,6 +45,12 @@ class SectionKeys {
                        .changes_result = changes_result,
                        .set = set,
                        .get = get});
+    if constexpr (std::is_base_of_v<Epochs, T>) {
+      schema_.back().resolve_share = [section = section_, member](RunConfig& config) {
+        T& value = part(config, section).*member;
+        value = T(value.of(config.epochs));
+      };
+    }
     return schema_.back();
   }
 
@@ -229,9 +235,9 @@ void add_optimizer(Schema& schema) {
                                               {"cosine", Schedule::kCosine},
                                               {"linear", Schedule::kLinear}}),
                 "how the learning rate changes");
-  optimizer.key("warmup_epochs", &Config::warmup_epochs, whole(0u),
+  optimizer.key("warmup_epochs", &Config::warmup_epochs, epochs<Epochs>(0, kMostEpochs),
                 "epochs in which the learning rate rises to lr");
-  optimizer.key("step_epochs", &Config::step_epochs, whole(1u),
+  optimizer.key("step_epochs", &Config::step_epochs, epochs<EpochInterval>(1, kMostEpochs),
                 "epochs between two changes (schedule step)");
   optimizer.key("step_factor", &Config::step_factor, number({.most = 1, .without_least = true}),
                 "what lr is multiplied with then (schedule step)");
@@ -255,7 +261,7 @@ void add_placement(Schema& schema, const placement::OwnRows& own) {
   importance.key("notion", &ImportanceConfig::notion,
                  name_of("notion", names_of(importance::kNotions, own.notions)),
                  "what makes an example important");
-  importance.key("ignore", &ImportanceConfig::ignore, whole(0u, kMostEpochs),
+  importance.key("ignore", &ImportanceConfig::ignore, epochs<Epochs>(0, kMostEpochs),
                  "first epochs whose signals do not count");
   importance.key(
       "window", &ImportanceConfig::window,
@@ -280,9 +286,9 @@ void add_placement(Schema& schema, const placement::OwnRows& own) {
   partition.key("heuristic", &PartitionConfig::heuristic,
                 name_of("heuristic", names_of(placement::kHeuristics, own.heuristics)),
                 "how importance becomes a partition");
-  partition.key("warmup", &PartitionConfig::warmup, whole(0u, kMostEpochs),
+  partition.key("warmup", &PartitionConfig::warmup, epochs<Epochs>(0, kMostEpochs),
                 "epochs at the start, each with a new random partition");
-  partition.key("interval", &PartitionConfig::interval, whole(0u, kMostEpochs),
+  partition.key("interval", &PartitionConfig::interval, epochs<EpochInterval>(0, kMostEpochs),
                 "epochs between two repartitionings; 0: never again");
   partition.key("sticky", &PartitionConfig::sticky, flag(),
                 "move as few examples as the heuristic allows");
@@ -325,12 +331,12 @@ void add_outputs(Schema& schema) {
   eval.key("protocol", &EvalConfig::protocol,
            choice<Protocol>("protocol", {{"clean", Protocol::kClean}, {"paper", Protocol::kPaper}}),
            "paper: augmented test images and training mode, as the 2023 prototype");
-  eval.key("every", &EvalConfig::every, whole(1u, kMostEpochs),
+  eval.key("every", &EvalConfig::every, epochs<EpochInterval>(1, kMostEpochs),
            "epochs between two evaluations; the last epoch always has one");
   eval.key("batch", &EvalConfig::batch, whole(1u), "test examples per forward pass");
 
   SectionKeys checkpoint(schema, "checkpoint", &RunConfig::checkpoint);
-  checkpoint.key("every", &CheckpointConfig::every, whole(0u, kMostEpochs),
+  checkpoint.key("every", &CheckpointConfig::every, epochs<EpochInterval>(0, kMostEpochs),
                  "epochs between two checkpoints; 0: none", kSameResult);
   checkpoint.key("keep", &CheckpointConfig::keep, whole(1u), "how many of the newest stay",
                  kSameResult);
@@ -358,6 +364,13 @@ Schema make_schema(const OwnParts& own) {
   add_comm(schema);
   add_outputs(schema);
   return schema;
+}
+
+RunConfig without_shares(RunConfig config) {
+  for (const ConfigKey& key : make_schema(kAnyProgram)) {
+    if (key.resolve_share) key.resolve_share(config);
+  }
+  return config;
 }
 
 }  // namespace impart::config

@@ -35,6 +35,8 @@ struct ConfigKey {
   /// Reads the value into the config. ConfigError says what was found and what is allowed.
   std::function<void(RunConfig&, const WrittenValue&)> set;
   std::function<WrittenValue(const RunConfig&)> get;
+  /// Makes a number of a share of the run; empty for keys that do not count epochs.
+  std::function<void(RunConfig&)> resolve_share = {};
 
   /// "workers.count"
   std::string path() const;
@@ -46,5 +48,8 @@ using Schema = std::vector<ConfigKey>;
 /// The one description of the configuration, its names those of the tables and the program's own. A
 /// new key is a member in config.h and a line here.
 Schema make_schema(const OwnParts& own = {});
+
+/// The same config with numbers of epochs in place of shares of the run.
+RunConfig without_shares(RunConfig config);
 
 }  // namespace impart::config

@@ -119,6 +119,30 @@ ValueRule<T> whole(T least, T most) {
 template ValueRule<std::uint32_t> whole(std::uint32_t, std::uint32_t);
 template ValueRule<std::uint64_t> whole(std::uint64_t, std::uint64_t);
 
+template <class T>
+ValueRule<T> epochs(std::uint32_t least, std::uint32_t most) {
+  const ValueRule<std::uint32_t> numbers = whole(least, most);
+  const ValueRule<double> shares = number({.most = 100, .without_least = least > 0});
+  const std::string allowed = numbers.allowed + ", or a share of the run: 50%";
+  const auto read = [=](const WrittenValue& written) -> T {
+    std::string_view found = written.front();
+    const bool is_share = found.ends_with('%');
+    if (is_share) found.remove_suffix(1);
+    try {
+      if (!is_share) return numbers.read({std::string(found)});
+      return Epochs::share(shares.read({std::string(found)}));
+    } catch (const ConfigError&) {
+      throw_not_allowed(written.front(), "not a number of epochs", allowed);
+    }
+  };
+  const auto write = [](const T& value) -> WrittenValue {
+    return {value.percent ? fmt::format("{}%", *value.percent) : fmt::to_string(value.count)};
+  };
+  return {.allowed = allowed, .read = read, .write = write};
+}
+template ValueRule<Epochs> epochs(std::uint32_t, std::uint32_t);
+template ValueRule<EpochInterval> epochs(std::uint32_t, std::uint32_t);
+
 ValueRule<double> number(const NumberRange& range) {
   const std::string allowed = describe(range);
   const auto read = [=](const WrittenValue& written) {

@@ -32,6 +32,13 @@ ValueRule<T> whole(T least, T most = std::numeric_limits<T>::max());
 extern template ValueRule<std::uint32_t> whole(std::uint32_t, std::uint32_t);
 extern template ValueRule<std::uint64_t> whole(std::uint64_t, std::uint64_t);
 
+/// So many epochs of a run, or a share of it ("50%"), which is more than 0 if `least` is. For
+/// Epochs and EpochInterval.
+template <class T>
+ValueRule<T> epochs(std::uint32_t least, std::uint32_t most);
+extern template ValueRule<Epochs> epochs(std::uint32_t, std::uint32_t);
+extern template ValueRule<EpochInterval> epochs(std::uint32_t, std::uint32_t);
+
 /// Which numbers are allowed.
 struct NumberRange {
   double least = 0;

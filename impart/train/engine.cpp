@@ -157,4 +157,9 @@ void Engine::restore_state(const FindTensor& find) {
   step_->restore_state(find);
 }
 
+std::optional<double> Engine::running_loss() const {
+  if (next_row_ == 0) return std::nullopt;
+  return collected_signals().select(0, SignalSet::kLossRow).mean().item<double>();
+}
+
 }  // namespace impart::train

@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -60,6 +61,9 @@ class Engine {
   /// visits_of.
   torch::Tensor collected_signals() const { return step_->collected(next_row_); }
   const SignalSet& signals() const { return signal_set_; }
+  /// The mean loss of the steps since begin_epoch, of this process's workers; none before the
+  /// first. Waits for the device.
+  std::optional<double> running_loss() const;
 
   /// Sets the statistics that evaluation normalises with from those of all workers.
   /// Collective: every process calls it, in the same order.

@@ -8,6 +8,7 @@
 #include <fmt/format.h>
 #include <torch/torch.h>
 
+#include "impart/comm/job.h"
 #include "impart/core/error.h"
 #include "impart/core/file.h"
 #include "impart/data/text/tokenizer.h"
@@ -29,14 +30,14 @@ namespace {
 std::string agree_on_checkpoint(const RunSpec& spec, comm::Communicator& communicator,
                                 const RunObserver& observer) {
   std::vector<std::byte> path(4096);
-  if (communicator.rank() == 0) {
+  comm::run_on_first(communicator, [&] {
     const auto found = run::find_checkpoint(spec.config.output, [&](const std::string& message) {
       if (observer.note) observer.note(message);
     });
     const std::string chosen = found.value_or("");
     std::transform(chosen.begin(), chosen.end(), path.begin(),
                    [](char letter) { return static_cast<std::byte>(letter); });
-  }
+  });
   communicator.broadcast(path, 0);
   return reinterpret_cast<const char*>(path.data());
 }
@@ -132,11 +133,10 @@ RunOutcome run_training(const RunSpec& spec, comm::Communicator& communicator,
   if (spec.own_model) check_own_model(*spec.own_model);
   check_start(spec, data);
   std::optional<run::RunDirectory> directory;  // on the process that writes
-  if (communicator.rank() == 0) {
+  comm::run_on_first(communicator, [&] {
     directory.emplace(spec.config.output, earlier_run(spec));
     write_first_files(spec, data);
-  }
-  communicator.barrier();
+  });
   try {
     RunOutcome outcome =
         train(spec, communicator, observer, std::move(data), directory ? &*directory : nullptr);

@@ -26,11 +26,28 @@ struct RunProgress {
   std::string_view phase;  ///< "train", "evaluate", "repartition", "exchange", "checkpoint"
   std::uint32_t epoch = 0, epochs = 0;
   std::uint32_t step = 0, steps = 0;
-  double examples_per_second = 0;    ///< of the run so far, while training
-  double seconds_left = 0;           ///< at that speed
-  std::optional<double> loss;        ///< of the last epoch
+  double examples_per_second = 0;  ///< of the run so far, while training
+  double seconds_left = 0;         ///< at that speed
+  /// The mean loss of this epoch so far, of the workers of process 0; none before its first step.
+  /// On a GPU it waits for the steps under way, so it is asked for only now and then.
+  std::function<std::optional<double>()> running_loss = {};
   data::Task task = data::kClasses;  ///< that is learned
   std::optional<double> score;       ///< of the last evaluation, by the task's metric
+};
+
+/// What is about to be trained.
+struct RunStart {
+  std::uint32_t epoch = 0, epochs = 0;  ///< the first epoch, more than 0 in a run that goes on
+  std::uint64_t examples = 0;
+  std::uint32_t workers = 0, processes = 0;
+  std::string device;  ///< "cpu", "cuda:0"
+};
+
+/// A new partition, or an exchange, before an epoch.
+struct PartitionReport {
+  std::uint32_t epoch = 0;
+  std::string event;  ///< "random", "heuristic", "exchange"
+  std::uint64_t moved = 0, messages = 0;
 };
 
 /// What one epoch came to, as in metrics.jsonl.
@@ -40,15 +57,18 @@ struct EpochReport {
   std::optional<double> test_loss, test_accuracy;
   data::Task task = data::kClasses;  ///< that is learned
   std::optional<double> score;       ///< of the test examples, by the task's metric
-  double seconds = 0;
+  double learning_rate = 0;          ///< of its last step
+  double seconds = 0, seconds_train = 0;
   std::string event;  ///< what happened to the partition before it; "" if nothing
 };
 
 /// Told what happens; only on process 0. Empty members are not called.
 struct RunObserver {
-  std::function<void(const RunProgress&)> progress;
-  std::function<void(const EpochReport&)> epoch;
-  std::function<void(const std::string&)> note;
+  std::function<void(const RunStart&)> start = {};
+  std::function<void(const RunProgress&)> progress = {};
+  std::function<void(const PartitionReport&)> partition = {};
+  std::function<void(const EpochReport&)> epoch = {};
+  std::function<void(const std::string&)> note = {};
 };
 
 /// One run, and what a program brings along for it.

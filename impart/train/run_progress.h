@@ -2,6 +2,7 @@
 
 #include <chrono>
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <string_view>
 
@@ -25,10 +26,12 @@ class ProgressReporter {
 
   double seconds() const;  ///< since it was made
   void count_trained(std::uint64_t examples) { trained_ += examples; }
-  void set_last(double loss, const data::Task& task, std::optional<double> score);
+  void set_last(const data::Task& task, std::optional<double> score);
 
-  /// `steps` is the number of the epoch's, 0 if that is not known yet.
-  void report(std::string_view phase, const Position& position, std::uint32_t steps) const;
+  /// `steps` is the number of the epoch's, 0 if that is not known yet. A checkpoint between two
+  /// epochs belongs to the one that has ended.
+  void report(std::string_view phase, const Position& position, std::uint32_t steps,
+              std::function<std::optional<double>()> running_loss) const;
 
  private:
   const RunObserver& observer_;
@@ -36,7 +39,7 @@ class ProgressReporter {
   std::uint64_t examples_;
   std::chrono::steady_clock::time_point started_ = std::chrono::steady_clock::now();
   std::uint64_t trained_ = 0;
-  std::optional<double> loss_, score_;
+  std::optional<double> score_;
   data::Task task_ = data::kClasses;
 };
 

@@ -92,6 +92,7 @@ Trainer::Trainer(const RunSpec& spec, comm::Communicator& communicator, const Ru
 RunOutcome Trainer::run(const run::RunDirectory* directory) {
   directory_ = directory;
   if (is_writer()) {
+    if (observer_.start) observer_.start(describe_start());
     recorder_ = std::make_unique<run::RunRecorder>(
         run::RunRecorderSpec{.folder = config_.output,
                              .next_epoch = position_.epoch,
@@ -120,6 +121,15 @@ RunOutcome Trainer::run(const run::RunDirectory* directory) {
   return finish(false);
 }
 
+RunStart Trainer::describe_start() const {
+  return {.epoch = position_.epoch,
+          .epochs = config_.epochs,
+          .examples = data_.examples,
+          .workers = config_.workers.count,
+          .processes = communicator_.size(),
+          .device = data_.train->device().str()};
+}
+
 void Trainer::prepare_epoch() {
   const auto started = Clock::now();
   report("repartition");
@@ -139,6 +149,11 @@ void Trainer::prepare_epoch() {
   summary_.examples_moved += change_->moved;
   summary_.messages += change_->messages;
   if (recorder_) recorder_->record_change(position_.epoch, *change_, placement_.partition());
+  if (!is_writer() || !observer_.partition) return;
+  observer_.partition({.epoch = position_.epoch,
+                       .event = std::string(run::name_of(change_->kind)),
+                       .moved = change_->moved,
+                       .messages = change_->messages});
 }
 
 /// Lets the store follow the partition. Where arrivals are visited last, they travel while the
@@ -196,6 +211,12 @@ bool Trainer::agree_to_stop() {
   return stopping_;
 }
 
+/// After so many epochs of the run.
+bool Trainer::is_due(const config::EpochInterval& every, std::uint32_t epochs) const {
+  const std::uint32_t interval = every.of(config_.epochs);
+  return interval > 0 && epochs % interval == 0;
+}
+
 void Trainer::finish_epoch(double seconds_train) {
   double seconds_tracking = 0;
   {
@@ -206,7 +227,7 @@ void Trainer::finish_epoch(double seconds_train) {
   summary_.seconds_tracking += seconds_tracking;
   const bool is_last = position_.epoch + 1 == config_.epochs;
   std::optional<data::TestOutcome> outcome;
-  if (is_last || (position_.epoch + 1) % config_.eval.every == 0) outcome = evaluate_model();
+  if (is_last || is_due(config_.eval.every, position_.epoch + 1)) outcome = evaluate_model();
   check_directory();
   record_costs();
   record_epoch(outcome, seconds_train);
@@ -217,7 +238,7 @@ void Trainer::finish_epoch(double seconds_train) {
   ++position_.epoch;
   position_.step = 0;
   if (must_stop_diverged()) return;  // the checkpoint before it is worth more than this one
-  const bool due = config_.checkpoint.every > 0 && position_.epoch % config_.checkpoint.every == 0;
+  const bool due = is_due(config_.checkpoint.every, position_.epoch);
   if (due || is_last || stopping_) write_checkpoint();
 }
 
@@ -268,7 +289,7 @@ void Trainer::record_epoch(const std::optional<data::TestOutcome>& outcome, doub
     results_.note(*outcome, position_.epoch, summary_);
     results_.add_to(result, *outcome);
   }
-  progress_.set_last(facts.train_loss, results_.task(), results_.last_score());
+  progress_.set_last(results_.task(), results_.last_score());
   if (recorder_) recorder_->record_epoch(result);
   if (!is_writer() || !observer_.epoch) return;
   observer_.epoch({.epoch = position_.epoch,
@@ -279,7 +300,9 @@ void Trainer::record_epoch(const std::optional<data::TestOutcome>& outcome, doub
                    .test_accuracy = result.test_accuracy,
                    .task = results_.task(),
                    .score = outcome ? results_.last_score() : std::nullopt,
+                   .learning_rate = last_rate_,
                    .seconds = result.seconds,
+                   .seconds_train = seconds_train,
                    .event = change_ ? std::string(run::name_of(change_->kind)) : ""});
 }
 
@@ -314,7 +337,9 @@ void Trainer::note_load() {
 
 void Trainer::report(std::string_view phase) const {
   communicator_.set_activity({.phase = phase, .epoch = position_.epoch, .step = position_.step});
-  if (is_writer()) progress_.report(phase, position_, plan_ ? plan_->steps() : 0);
+  if (!is_writer()) return;
+  progress_.report(phase, position_, plan_ ? plan_->steps() : 0,
+                   [this] { return engine_.running_loss(); });
 }
 
 void Trainer::write_checkpoint() {

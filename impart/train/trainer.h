@@ -40,11 +40,13 @@ class Trainer {
   using Clock = std::chrono::steady_clock;
 
   void restore(const std::string& checkpoint);
+  RunStart describe_start() const;
   void prepare_epoch();
   void move_examples();
   void settle_stores();
   bool train_epoch();  ///< false: stopped early
   bool agree_to_stop();
+  bool is_due(const config::EpochInterval& every, std::uint32_t epochs) const;
   void finish_epoch(double seconds_train);
   data::TestOutcome evaluate_model();
   void record_costs();

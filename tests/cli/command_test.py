@@ -312,6 +312,52 @@ class OtherCommandsTest(CommandTest):
             self.assertIn(f"  {name} ", out)
         self.assertNotIn("stripes", self.succeed("list", "notions"))
 
+    def test_presets_have_names_in_every_folder(self):
+        names = [line.split()[0] for line in self.succeed("list", "presets").splitlines()[1:]]
+        self.assertTrue({"quick", "lm/generated", "dais/base"} <= set(names), names)
+        for name in names:
+            first = self.succeed("train", name, "--dry-run").splitlines()[0]
+            self.assertRegex(first, rf"^# preset {name}: /.*/presets/{name}\.yaml$")
+        self.assertIn("  quick ", self.succeed("list", "studies"))
+        done = self.impart("study", "quick", "--dry-run")
+        self.assertIn("4 arms", done.stdout)
+        self.assertRegex(done.stderr, r"^preset quick: /.*/presets/studies/quick\.yaml\n$")
+
+    def test_a_file_wins_over_a_preset_of_its_name(self):
+        os.mkdir(self.folder / "quick")
+        self.assertIn("name: quick\n", self.succeed("train", "quick", "--dry-run"))
+        os.rmdir(self.folder / "quick")
+        self.write("quick", "name: mine\n")
+        self.assertTrue(self.succeed("train", "quick", "--dry-run").startswith(
+            "# file quick, not the preset of that name\nname: mine\n"))
+        self.write("mine.yaml", "name: mine\n")
+        self.assertTrue(self.succeed("train", "mine.yaml", "--dry-run").startswith("name: mine\n"))
+
+    def test_presets_that_are_not_there(self):
+        for name, meant in {"qiuck": "quick", "quick.yaml": "quick", "imdb-bpe": "lm/imdb-bpe"}.items():
+            self.fail_with(2, f"there is no file '{name}' and no preset of that name; did you mean "
+                           f"'{meant}'?", "train", name, "--dry-run")
+        self.fail_with(2, "see 'impart list studies'", "study", "everything")
+        self.fail_with(2, "is a folder; give a YAML file", "train", ".", "--dry-run")
+
+    def test_presets_of_ones_own(self):
+        (self.folder / "own/studies").mkdir(parents=True)
+        self.write("own/mine.yaml", "# My settings. And more.\nname: mine\n")
+        own = dict(os.environ, IMPART_PRESETS=str(self.folder / "own"))
+        listed = subprocess.run([IMPART, "list", "presets"], env=own, text=True, capture_output=True,
+                                check=True).stdout
+        self.assertEqual(listed.splitlines()[1:], [f"  {'mine':<38} My settings."])
+        own["IMPART_PRESETS"] = str(self.folder / "none")
+        done = subprocess.run([IMPART, "list", "presets"], env=own, text=True, capture_output=True,
+                              check=False)
+        self.assertEqual(done.returncode, 2)
+        self.assertIn("IMPART_PRESETS: there is no folder", done.stderr)
+
+    def test_presets_work_for_any_number_of_epochs(self):
+        shown = self.succeed("train", "quick", "epochs=3", "--dry-run")
+        self.assertIn('  warmup: "50%"  # of 3 epochs: 2\n', shown)
+        self.assertIn('  interval: "25%"  # of 3 epochs: 1\n', shown)
+
     def test_configurations_are_explained_and_checked_without_the_engine(self):
         shutil.copy2(IMPART, self.folder / "impart")
         alone = lambda *args: subprocess.run(["./impart", "train", *args], cwd=self.folder,
@@ -343,7 +389,82 @@ class OtherCommandsTest(CommandTest):
             "epoch 21   repartition by the heuristic, importance from epochs 6..20",
             "epoch 51   repartition by the heuristic, importance from epochs 21..50"])
 
+    def test_wrong_flags_get_a_suggestion(self):
+        for flags, message in {
+                ("--epochs", "3"): "unknown flag '--epochs'; settings have no dashes: epochs=3",
+                ("--epochs=3",): "unknown flag '--epochs'; settings have no dashes: epochs=3",
+                ("--lr", "0.1"): "settings have no dashes: optimizer.lr=0.1",
+                ("--batch", "8"): "settings have no dashes: workers.batch=8 or eval.batch=8",
+                ("--batch-size", "8"): "settings have no dashes: workers.batch=8",
+                ("--epoch", "3"): "settings have no dashes: epochs=3",
+                ("-o", "here"): "settings have no dashes: output=here",
+                ("--overwite",): "unknown flag '--overwite', did you mean '--overwrite'?",
+                ("--what-ever",): "unknown flag '--what-ever'; see 'impart train --help'",
+                ("epochs", "3"): "'epochs' is a setting, which is written with its value: epochs=3",
+                ("--resume",): "--resume needs a value; see 'impart train --help'",
+                ("-q", "-v"): "--quiet excludes --verbose"}.items():
+            with self.subTest(flags=flags):
+                self.fail_with(2, message, "train", "quick", *flags)
+        self.fail_with(2, "unknown flag '--job', did you mean '--jobs'?", "study", "quick", "--job", 2)
+        self.fail_with(2, "flags come after the command: impart train --dry-run", "--dry-run", "train")
+        self.fail_with(2, "unexpected argument 'b'; see 'impart list --help'", "list", "notions", "b")
+
+    def test_wrong_commands_get_a_suggestion(self):
+        self.fail_with(2, "unknown command 'tarin', did you mean 'train'?", "tarin")
+        self.fail_with(2, "unknown command 'ftech', did you mean 'fetch'?", "data", "ftech", "x")
+        self.fail_with(2, "give a command: info, pack, verify, blocks, fetch", "data")
+        self.fail_with(2, "give a command: train, study, data")
+        self.fail_with(2, "'epochs' is a setting, which is written with its value: epochs=VALUE",
+                       "train", "epochs")
+
+    def candidates(self, *words):
+        return [line.split("\t")[0] for line in self.succeed("candidates", "--", *words).splitlines()]
+
+    def test_words_are_completed(self):
+        self.assertEqual(self.candidates("tr"), ["train"])
+        self.assertEqual(self.candidates("data", "f"), ["fetch"])
+        self.assertEqual(self.candidates("train", "--over"), ["--overwrite"])
+        self.assertEqual(self.candidates("train", "qui"), ["quick"])
+        self.assertEqual(self.candidates("train", "quick", "partition.h"), ["partition.heuristic="])
+        self.assertEqual(self.candidates("train", "quick", "device="),
+                         ["device=auto", "device=cpu", "device=cuda"])
+        self.assertEqual(self.candidates("list", "mod"), ["models"])
+        self.assertNotIn("candidates", self.candidates(""))
+        self.assertNotIn("candidates", self.succeed("--help"))
+
+    def test_bash_completes_with_the_script(self):
+        script = self.succeed("completion", "bash") + \
+            "for line in 'impart tr' 'impart train quick eval.pro' 'impart train eval.protocol=p'; do\n" \
+            "COMP_LINE=$line COMP_POINT=${#line}; _impart; echo \"${COMPREPLY[*]}\"; done\n"
+        path = f"{os.path.dirname(IMPART)}:{os.environ['PATH']}"
+        done = subprocess.run(["bash", "-c", script], env=dict(os.environ, PATH=path), text=True,
+                              capture_output=True, check=True)
+        self.assertEqual(done.stdout.split("\n"), ["train", "eval.protocol=", "paper", ""])
+
+    def test_scripts_of_other_shells_are_valid(self):
+        for shell in ["zsh", "fish"]:
+            script = self.write(f"impart.{shell}", self.succeed("completion", shell))
+            self.assertIn("impart candidates", (self.folder / script).read_text())
+            if shutil.which(shell):
+                subprocess.run([shell, "-n", script], cwd=self.folder, check=True)
+        self.fail_with(2, "unknown shell 'tcsh'", "completion", "tcsh")
+
+    def test_manual_pages_say_what_help_says(self):
+        page = self.succeed("man", "train").replace("\\-", "-")
+        for part in [".TH impart-train 1", "--overwrite", "partition.warmup=3", "Exit codes: 0 done"]:
+            self.assertIn(part, page)
+        self.succeed("man", "--write", "pages")
+        names = sorted(os.listdir(self.folder / "pages"))
+        self.assertTrue({"impart.1", "impart-train.1", "impart-data-fetch.1"} <= set(names), names)
+        if shutil.which("man"):
+            for name in names:
+                done = subprocess.run(["man", "--warnings", "-l", name], cwd=self.folder / "pages",
+                                      env=dict(os.environ, MANWIDTH="120", LC_ALL="C.UTF-8"), text=True,
+                                      capture_output=True, check=False)
+                self.assertEqual((done.returncode, done.stderr), (0, ""), name)
+
     def test_help_and_version(self):
+        self.assertEqual(self.succeed("help", "train"), self.succeed("train", "--help"))
         self.assertIn("partition", self.succeed("--help"))
         self.assertIn("--sticky", self.succeed("partition", "--help"))
         self.assertRegex(self.succeed("--version"), r"^\d+\.\d+\.\d+$")

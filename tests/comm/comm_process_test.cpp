@@ -253,6 +253,20 @@ void check_dropped_receive(Communicator& communicator) {
   require(theirs[0] == static_cast<float>((rank + size - 1) % size), "after a dropped receive");
 }
 
+/// Process 0 works alone; all throw what it throws, and can go on afterwards.
+void check_first(Communicator& communicator) {
+  int calls = 0;
+  run_on_first(communicator, [&] { ++calls; });
+  require(calls == (communicator.rank() == 0 ? 1 : 0), "only process 0 runs it");
+  std::string message;
+  try {
+    run_on_first(communicator, [] { throw DataError("x.bin: too short"); });
+  } catch (const DataError& error) {
+    message = error.what();
+  }
+  require(message == "x.bin: too short", "the error of process 0");
+}
+
 void check_everything(Communicator& communicator) {
   check_reductions<float>(communicator, "floats");
   check_reductions<double>(communicator, "doubles");
@@ -265,6 +279,7 @@ void check_everything(Communicator& communicator) {
   check_traffic(communicator);
   check_messages(communicator);
   check_dropped_receive(communicator);
+  check_first(communicator);
   communicator.barrier();
 }
 

@@ -90,6 +90,17 @@ TEST(ConfigText, HashOfRunsThatThereWereBeforeAKeyStays) {
   EXPECT_EQ(config_hash(config), "9a4d2d0fb13ea396");
 }
 
+TEST(ConfigText, KeepsSharesAndSaysWhatTheyAre) {
+  RunConfig config{.epochs = 8};
+  config.partition.warmup = Epochs::share(50);
+  EXPECT_NE(to_yaml(config).find("  warmup: \"50%\"  # of 8 epochs: 4\n"), std::string::npos)
+      << to_yaml(config);
+  EXPECT_EQ(through_yaml(config), config);
+  RunConfig same = config;
+  same.partition.warmup = 4;
+  EXPECT_EQ(config_hash(config), config_hash(same));
+}
+
 TEST(ConfigText, LeavesOutOfTheHashWhatTheHeaderSays) {
   std::vector<std::string> left_out;
   for (const ConfigKey& key : make_schema()) {

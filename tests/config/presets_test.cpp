@@ -1,6 +1,8 @@
 #include <filesystem>
 #include <set>
+#include <vector>
 
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include "impart/config/config_file.h"
@@ -27,6 +29,18 @@ TEST(Presets, AllLoadAndHaveTheirOwnNames) {
   EXPECT_GE(names.size(), 23u);
 }
 
+TEST(Presets, WorkForAnyNumberOfEpochs) {
+  for (const auto& entry : fs::recursive_directory_iterator(kPresets)) {
+    const bool is_study = entry.path().parent_path().filename() == "studies";
+    if (entry.path().extension() != ".yaml" || is_study) continue;
+    for (const int epochs : {1, 2, 3, 4, 5, 6, 7, 9, 15, 40}) {
+      EXPECT_NO_THROW(
+          load_config(entry.path().string(), std::vector{fmt::format("epochs={}", epochs)}))
+          << entry.path() << " with " << epochs;
+    }
+  }
+}
+
 TEST(Presets, FollowTheProtocolOfThePaper) {
   for (const std::string setup : {"cifar10-resnet18", "cifar10-resnet34", "cifar100-resnet34"}) {
     for (const std::string kind : {"vanilla", "stripes", "blocks"}) {
@@ -39,13 +53,13 @@ TEST(Presets, FollowTheProtocolOfThePaper) {
       EXPECT_EQ(config.workers.count * config.workers.batch, 4u * 256u);
       EXPECT_EQ(config.workers.shuffle, placement::ShuffleKind::kShared);
       EXPECT_EQ(config.eval.protocol, EvalConfig::Protocol::kPaper);
-      EXPECT_EQ(config.importance.ignore, 5u);
+      EXPECT_EQ(config.importance.ignore.of(config.epochs), 5u);
       EXPECT_EQ(config.optimizer.lr, 0.1);
       EXPECT_EQ(config.optimizer.weight_decay, 5e-4);
     }
   }
-  EXPECT_EQ(load("dais/cifar10-resnet18-stripes.yaml").partition.warmup, 20u);
-  EXPECT_EQ(load("dais/cifar10-resnet18-blocks.yaml").partition.warmup, 15u);
+  EXPECT_EQ(load("dais/cifar10-resnet18-stripes.yaml").partition.warmup.of(100), 20u);
+  EXPECT_EQ(load("dais/cifar10-resnet18-blocks.yaml").partition.warmup.of(100), 15u);
 }
 
 }  // namespace

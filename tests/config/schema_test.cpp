@@ -109,6 +109,35 @@ TEST(Schema, ReadsTheThreeWaysToSynchronise) {
   EXPECT_THROW(sync.set(config, {"steps"}), ConfigError);
 }
 
+TEST(Schema, ReadsEpochsAsANumberOrAsAShareOfTheRun) {
+  const Schema schema = make_schema();
+  RunConfig config{.epochs = 8};
+  key_at(schema, "partition.warmup").set(config, {"50%"});
+  key_at(schema, "partition.interval").set(config, {"12.5%"});
+  EXPECT_EQ(config.partition.warmup, Epochs::share(50));
+  EXPECT_EQ(key_at(schema, "partition.interval").get(config), WrittenValue{"12.5%"});
+  const RunConfig resolved = without_shares(config);
+  EXPECT_EQ(resolved.partition.warmup, 4u);
+  EXPECT_EQ(resolved.partition.interval, 1u);
+  const std::string allowed = "; allowed: 0 to 1000000, or a share of the run: 50%";
+  for (const std::string wrong : {"101%", "-1%", "%", "nan%", "50 %", "half", "1.5", "1000001"}) {
+    EXPECT_EQ(error_of("partition.warmup", {wrong}),
+              "'" + wrong + "' is not a number of epochs" + allowed);
+  }
+  EXPECT_EQ(error_of("eval.every", {"0%"}),
+            "'0%' is not a number of epochs; allowed: 1 to 1000000, or a share of the run: 50%");
+}
+
+TEST(Schema, RoundsSharesToTheNearestEpochAndKeepsIntervalsAboveNever) {
+  EXPECT_EQ(Epochs::share(50).of(3), 2u);
+  EXPECT_EQ(Epochs::share(10).of(4), 0u);
+  EXPECT_EQ(Epochs::share(10).of(5), 1u);
+  EXPECT_EQ(Epochs::share(100).of(1'000'000), 1'000'000u);
+  EXPECT_EQ(EpochInterval(Epochs::share(10)).of(4), 1u);
+  EXPECT_EQ(EpochInterval(Epochs::share(0)).of(4), 0u);
+  EXPECT_EQ(EpochInterval(7).of(4), 7u);
+}
+
 TEST(Schema, TakesNamesFromTheTables) {
   EXPECT_EQ(error_of("model.name", {"resnet-18"}),
             "unknown model 'resnet-18', did you mean 'resnet18'?");

@@ -75,6 +75,11 @@ class Commands(Installation):
         self.assertIn("small-cnn", self.succeed(run(impart, "list", "models")))
         config = self.succeed(run(impart, "train", presets / "quick.yaml", "--dry-run"))
         self.assertIn("heuristic:", config)
+        named = self.succeed(run(impart, "train", "quick", "--dry-run", cwd="/"))
+        self.assertIn(f"# preset quick: {presets / 'quick.yaml'}", named)
+        for made in ["man/man1/impart-train.1", "bash-completion/completions/impart",
+                     "zsh/site-functions/_impart", "fish/vendor_completions.d/impart.fish"]:
+            self.assertTrue((PREFIX / "share" / made).is_file(), made)
         relative = lambda folder: {p.relative_to(folder) for p in folder.rglob("*") if p.is_file()}
         self.assertEqual(relative(presets), relative(SOURCE / "presets"))
 

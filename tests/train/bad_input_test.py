@@ -1,11 +1,10 @@
 #!/usr/bin/env python3
-"""What `impart train` says to wrong input, and what it shows.
+"""What `impart train` says to wrong input, and of a configuration.
 
     python3 bad_input_test.py path/to/impart
 """
 
 import os
-import pty
 import re
 import resource
 import shutil
@@ -67,9 +66,9 @@ class ConfigTest(InputTest):
                 self.refuse(2, message, self.write("run.yaml", content))
 
     def test_files_that_are_no_config(self):
-        self.refuse(2, "none.yaml: cannot open: No such file", "none.yaml")
+        self.refuse(2, "there is no file 'none.yaml' and no preset of that name", "none.yaml")
         os.mkdir(self.folder / "folder.yaml")
-        self.refuse(2, "folder.yaml: cannot read: ", "folder.yaml")
+        self.refuse(2, "folder.yaml: is a folder", "folder.yaml")
         (self.folder / "binary.yaml").write_bytes(bytes(range(256)))
         self.refuse(2, "binary.yaml", "binary.yaml")
 
@@ -254,52 +253,6 @@ class DivergenceTest(InputTest):
     def test_a_run_that_did_not_diverge_says_that_too(self):
         self.succeed(*settings(TINY), "output=run")
         self.assertIsNone(RunFolder(self.folder / "run").summary()["diverged_at"])
-
-
-class DisplayTest(InputTest):
-    def test_in_a_pipe_one_plain_line_per_epoch(self):
-        out, err = self.succeed(*settings(TINY), "output=run")
-        for text in [out, err]:
-            self.assertNotIn("\x1b", text)
-            self.assertNotIn("\r", text)
-        lines = err.splitlines()
-        self.assertEqual(len(lines), 3, err)
-        for number, line in enumerate(lines, 1):
-            self.assertRegex(line, rf"^epoch +{number}/3  loss \d.*  train .* %  test .* %  .* s")
-        self.assertIn("repartitioned", lines[2])
-        self.assertRegex(out, r"^best accuracy [\d.]+ % \(epoch \d\), final .*\n"
-                         r"run directory: run\n$")
-
-    def read_all(self, descriptor):
-        shown = b""
-        while True:
-            try:
-                block = os.read(descriptor, 10_000)
-            except OSError:  # the other side is closed
-                return shown.decode()
-            if not block:
-                return shown.decode()
-            shown += block
-
-    def test_on_a_terminal_a_line_that_is_painted_over(self):
-        try:
-            main, side = pty.openpty()
-        except OSError as error:
-            self.skipTest(f"no pseudo-terminal: {error}")
-        # Long enough for some paints, of which there are ten in a second.
-        command = [IMPART, "train", *settings(TINY, data__train_examples=1000), "output=run"]
-        with subprocess.Popen(command, cwd=self.folder, stdout=subprocess.DEVNULL,
-                              stderr=side) as process:
-            os.close(side)
-            shown = self.read_all(main)
-            self.assertEqual(process.wait(), 0)
-        os.close(main)
-        self.assertRegex(shown, r"\r\x1b\[Ktrain +epoch \d/3  step \d+/63  \d+ examples/s  "
-                         r"\d+s left")
-        # What stays when the line is erased is what a pipe would get.
-        rows = [re.split(r"\r\x1b\[K", row)[-1].strip("\r") for row in shown.split("\n")]
-        self.assertEqual([row.split("  loss")[0] for row in rows if row],
-                         ["epoch   1/3", "epoch   2/3", "epoch   3/3"])
 
 
 class ExplainTest(InputTest):

@@ -8,7 +8,7 @@ namespace impart::train {
 
 double learning_rate(const config::OptimizerConfig& optimizer, double progress,
                      std::uint32_t epochs, std::uint32_t steps_per_epoch) {
-  const double warmup = optimizer.warmup_epochs;
+  const double warmup = optimizer.warmup_epochs.of(epochs);
   if (progress < warmup) {
     // The first step is one step of the rise, so that it does not have rate 0.
     return optimizer.lr * (progress + 1.0 / std::max(1u, steps_per_epoch)) / warmup;
@@ -19,7 +19,7 @@ double learning_rate(const config::OptimizerConfig& optimizer, double progress,
   using Schedule = config::OptimizerConfig::Schedule;
   switch (optimizer.schedule) {
     case Schedule::kStep: {
-      const double drops = std::floor((progress - warmup) / optimizer.step_epochs);
+      const double drops = std::floor((progress - warmup) / optimizer.step_epochs.of(epochs));
       return optimizer.lr * std::pow(optimizer.step_factor, drops);
     }
     case Schedule::kCosine:
