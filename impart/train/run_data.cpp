@@ -124,7 +124,8 @@ config::DataFacts data_facts(const feed::LoadedData& data) {
 }
 
 std::string class_name(const RunData& data, std::uint32_t number) {
-  return number < data.class_names.size() ? data.class_names[number] : fmt::to_string(number);
+  const std::vector<std::string>& names = data.card.class_names;
+  return number < names.size() ? names[number] : fmt::to_string(number);
 }
 
 RunData prepare_run_data(feed::LoadedData loaded, const config::RunConfig& config,
