@@ -22,6 +22,7 @@ MakeSection compare_results, show_images, cross_warmup_and_interval, draw_box_pl
     show_worker_histograms, show_texts, correlate_notions, list_diverged_runs, list_skipped_runs,
     list_provenance;
 
+/// A row of kSections.
 struct SectionEntry : Entry<MakeSection> {
   bool folded = false;  ///< closed until somebody opens it
 };

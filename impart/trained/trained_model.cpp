@@ -95,7 +95,10 @@ config::RunConfig read_config(const TrainedModel& model,
   if (!is_file(model.config)) {
     throw DataError(fmt::format("{}: there is no such file", model.config));
   }
-  return config::load_config(model.config, overrides, config::kAnyProgram);
+  // A model that was trained on a GPU can be used anywhere, in full precision.
+  std::vector<std::string> changes = overrides;
+  changes.emplace_back("precision=fp32");
+  return config::load_config(model.config, changes, config::kAnyProgram);
 }
 
 data::TokenizerPtr read_tokenizer(const TrainedModel& model) {

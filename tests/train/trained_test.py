@@ -165,6 +165,14 @@ class ImageTest(UseTest):
                                f"accuracy {last['test_accuracy']:.2f} %\n")
         self.assertEqual(self.answer("evaluate", self.trained.checkpoints()[-1]), found)
 
+    def test_a_model_that_was_trained_on_a_gpu_can_be_used_without(self):
+        shutil.copytree(self.trained.path, self.folder / "gpu")
+        config = self.folder / "gpu/config.yaml"
+        text = config.read_text()
+        self.assertIn("precision: fp32", text)
+        config.write_text(text.replace("precision: fp32", "precision: bf16"))
+        self.assertEqual(self.answer("evaluate", "gpu", "device=cpu"), self.answer("evaluate", "run"))
+
     def test_evaluate_takes_other_data_with_the_model_as_it_is(self):
         other = self.folder / "other"
         for name in CLASSES:
