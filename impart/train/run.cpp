@@ -104,6 +104,11 @@ void set_precision(const config::RunConfig& config) {
   at::globalContext().setBenchmarkCuDNN(!tf32);
 }
 
+void tell_notes(const feed::LoadedData& data, const RunObserver& observer) {
+  if (!observer.note) return;
+  for (const std::string& note : data.dataset.notes) observer.note(note);
+}
+
 /// `directory` is null on processes that do not write.
 RunOutcome train(const RunSpec& spec, comm::Communicator& communicator, const RunObserver& observer,
                  feed::LoadedData data, const run::RunDirectory* directory) {
@@ -157,6 +162,7 @@ RunOutcome run_training(const RunSpec& spec, comm::Communicator& communicator,
   if (communicator.rank() == 0) {
     directory.emplace(spec.config.output, earlier_run(spec));
     write_first_files(spec, data);
+    tell_notes(data, observer);
   }
   communicator.barrier();
   try {
