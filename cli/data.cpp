@@ -10,6 +10,7 @@
 #include "cli/data_blocks.h"
 #include "cli/data_fetch.h"
 #include "impart/core/error.h"
+#include "impart/data/fetch/table.h"
 #include "impart/data/mds/dataset.h"
 #include <CLI/CLI.hpp>
 
@@ -28,14 +29,72 @@ struct Mark {
 constexpr Mark kMarks[] = {
     {"index.json", "mds"},
     {"train/index.json", "mds"},
+    {"val.bin", "tokens"},
     {"data_batch_1.bin", "cifar10"},
     {"data_batch_1.bin.gz", "cifar10"},
     {"train.bin", "cifar100"},
     {"train.bin.gz", "cifar100"},
     {"train-images-idx3-ubyte", "idx"},
     {"train-images-idx3-ubyte.gz", "idx"},
+    {"train.tsv", "table"},
+    {"train.csv", "table"},
+    {"train.txt", "text"},
     {"train", "imagefolder"},
 };
+
+struct Suffix {
+  const char* suffix;
+  const char* name;
+};
+constexpr Suffix kSuffixes[] = {
+    {".tsv", "table"}, {".csv", "table"}, {".txt", "text"}, {".bin", "tokens"}};
+
+/// The kind of a file, by its name; "" if that tells nothing.
+std::string kind_of_file(const std::string& path) {
+  for (const Suffix& row : kSuffixes) {
+    if (path.ends_with(row.suffix)) return row.name;
+  }
+  return "";
+}
+
+/// The kind of a folder, by what is in it; "" if that tells nothing.
+std::string kind_of_folder(const fs::path& folder) {
+  for (const Mark& mark : kMarks) {
+    if (is_there(folder / mark.file)) return mark.name;
+  }
+  std::error_code ignored;
+  for (const auto& entry : fs::directory_iterator(folder, ignored)) {
+    if (entry.path().extension() == ".txt") return "text";
+  }
+  return "";
+}
+
+/// What to do for data that is not there.
+std::string advice_for(const std::string& path) {
+  const std::string name = fs::path(path).filename().string();
+  for (const data::Fetchable& row : data::kFetchables) {
+    if (row.name == name)
+      return fmt::format("; 'impart data fetch {} {}' downloads it", name, path);
+  }
+  for (const data::DatasetEntry& row : data::kDatasets) {
+    if (row.name != path) continue;
+    return fmt::format("; '{}' is a kind of data ({}): give its folder, and --name {}", path,
+                       row.summary, path);
+  }
+  return "; 'impart data fetch --help' names what can be downloaded";
+}
+
+data::DatasetSpec spec_of(const DataPath& path) {
+  const std::string name = recognise_data(path);
+  return {.name = name,
+          .in_memory = false,
+          .images = {.name = name, .root = path.path},
+          .text = {.name = name,
+                   .root = path.path,
+                   .text_column = path.text_column,
+                   .header = path.header,
+                   .label_column = path.label_column}};
+}
 
 }  // namespace
 
@@ -50,16 +109,18 @@ std::string recognise_data(const DataPath& path) {
     return path.name;
   }
   for (const data::DatasetEntry& row : data::kDatasets) {
-    const bool is_made = row.input == data::Input::kImages && !row.reads_files;
-    if (is_made && row.name == path.path) return path.path;
+    if (!row.reads_files && row.name == path.path) return path.path;
   }
-  if (!is_there(path.path)) throw DataError(fmt::format("{}: there is no such folder", path.path));
-  for (const Mark& mark : kMarks) {
-    if (is_there(fs::path(path.path) / mark.file)) return mark.name;
+  if (!is_there(path.path)) {
+    throw DataError(fmt::format("{}: there is no such folder{}", path.path, advice_for(path.path)));
   }
+  const std::string kind =
+      fs::is_directory(path.path) ? kind_of_folder(path.path) : kind_of_file(path.path);
+  if (!kind.empty()) return kind;
   throw ConfigError(
       fmt::format("{}: cannot tell what kind of data set this is: no files of MDS, CIFAR or MNIST, "
-                  "and no folder train/; give --name, one of 'impart list datasets'",
+                  "no text or table, and no folder train/; give --name, one of 'impart list "
+                  "datasets'",
                   path.path));
 }
 
@@ -79,19 +140,34 @@ std::vector<std::string> shard_folders(const DataPath& path) {
   return folders;
 }
 
-std::vector<NamedSet> open_sets(const DataPath& path) {
+OpenedData open_sets(const DataPath& path) {
   const std::vector<std::string> folders = shard_folders(path);
   if (is_shard_folder(path)) {
-    return {
-        {.name = path.path, .folder = path.path, .set = data::open_mds_set({.folder = path.path})}};
+    return {.sets = {{.name = path.path,
+                      .folder = path.path,
+                      .set = data::open_mds_set({.folder = path.path})}}};
   }
-  data::ExampleData data = data::open_data({.name = recognise_data(path), .root = path.path});
-  return {{.name = "train",
-           .folder = folders.empty() ? "" : folders.front(),
-           .set = std::move(data.train)},
-          {.name = "test",
-           .folder = folders.empty() ? "" : folders.back(),
-           .set = std::move(data.test)}};
+  data::Dataset data = data::open_dataset(spec_of(path));
+  OpenedData opened{.sets = {{.name = "train",
+                              .folder = folders.empty() ? "" : folders.front(),
+                              .set = std::move(data.train)},
+                             {.name = "test",
+                              .folder = folders.empty() ? "" : folders.back(),
+                              .set = std::move(data.test)}},
+                    .notes = std::move(data.notes)};
+  if (!data.text) return opened;
+  opened.sets[0].tokens = {data.text, &data.text->train};
+  opened.sets[1].tokens = {data.text, &data.text->test};
+  return opened;
+}
+
+void add_table_options(CLI::App& command, DataPath& path) {
+  command.add_option("--text-column", path.text_column, "of a table; several as in title,body");
+  command.add_option("--label-column", path.label_column, "of a table; none if left out");
+  command
+      .add_option("--header", path.header, "whether the first line of a table names its columns")
+      ->check(CLI::IsMember({"auto", "true", "false"}))
+      ->capture_default_str();
 }
 
 std::string format_bytes(double bytes) {

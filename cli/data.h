@@ -1,7 +1,7 @@
 #pragma once
 
 #include <filesystem>
-#include <optional>
+#include <memory>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -22,8 +22,9 @@ void add_data_verify(CLI::App& data);
 
 /// A data set as a user names it.
 struct DataPath {
-  std::string path;  ///< a folder, or the name of a data set that needs none
-  std::string name;  ///< of kDatasets; empty: found out from the files
+  std::string path;       ///< a folder, or the name of a data set that needs none
+  std::string name = {};  ///< of kDatasets; empty: found out from the files
+  std::string text_column = {}, label_column = {}, header = "auto";  ///< of a table
 };
 
 /// Whether there is such a file or folder; one that cannot be looked at is not there.
@@ -34,6 +35,12 @@ struct NamedSet {
   std::string name;    ///< "train", "test", or the folder of shards
   std::string folder;  ///< with index.json, if it is a set of MDS shards; else empty
   data::ExampleSet set;
+  std::shared_ptr<const data::TokenSet> tokens = {};  ///< null if these are images
+};
+
+struct OpenedData {
+  std::vector<NamedSet> sets;
+  std::vector<std::string> notes = {};
 };
 
 /// What kind of data set a path is, by the files in it. ConfigError if none is recognised, or the
@@ -47,7 +54,10 @@ bool is_shard_folder(const DataPath& path);
 std::vector<std::string> shard_folders(const DataPath& path);
 
 /// Opens both parts, or the one folder of shards.
-std::vector<NamedSet> open_sets(const DataPath& path);
+OpenedData open_sets(const DataPath& path);
+
+/// What a table needs to be read.
+void add_table_options(CLI::App& command, DataPath& path);
 
 /// "64.0 MiB"
 std::string format_bytes(double bytes);

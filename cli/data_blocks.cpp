@@ -156,6 +156,7 @@ void run_blocks(BlocksOptions options) {
     if (!data.tokenizer) throw ConfigError("--save-vocabulary: tokens without a vocabulary");
     data::save_tokenizer(*data.tokenizer, options.save_vocabulary);
   }
+  for (const std::string& note : data.notes) say("impart: {}\n", harmless(note));
   const data::TokenSet& set = options.part == "train" ? data.train : data.test;
   const std::vector<Choice> choices = choose(options, set);
   if (options.json) {
@@ -196,7 +197,11 @@ void add_text_options(CLI::App& command, data::TextSpec& spec, BlocksOptions& op
       .add_option("--test-share", spec.test_share, "what is cut off for testing if it has no file")
       ->capture_default_str();
   command.add_option("--limit", spec.limit, "train on so many examples only");
-  command.add_option("--text-column", spec.text_column, "of a table");
+  command.add_option("--text-column", spec.text_column, "of a table; several as in title,body");
+  command
+      .add_option("--header", spec.header, "whether the first line of a table names its columns")
+      ->check(CLI::IsMember({"auto", "true", "false"}))
+      ->capture_default_str();
   command.add_option("--label-column", spec.label_column, "of a table; '' for blocks of its texts")
       ->capture_default_str();
   command.add_option("--seed", spec.seed, "of generated text, and of rows drawn for testing")

@@ -12,6 +12,7 @@
 #include "cli/data.h"
 #include "cli/output.h"
 #include "cli/progress_line.h"
+#include "cli/terminal_text.h"
 #include "impart/data/mds/index.h"
 #include <CLI/CLI.hpp>
 
@@ -77,20 +78,32 @@ ordered_json to_json(const ShardFacts& facts) {
       {"columns", columns}};
 }
 
+ordered_json to_json(const data::TokenSet& tokens) {
+  return {{"length", tokens.length},
+          {"vocabulary", tokens.vocabulary},
+          {"documents", tokens.counts.documents},
+          {"tokens", tokens.counts.tokens},
+          {"left_out", tokens.counts.left_out},
+          {"truncated", tokens.counts.truncated}};
+}
+
 ordered_json to_json(const NamedSet& named) {
   const data::ExampleSet& set = named.set;
   const PayloadSizes sizes = measure_payloads(set);
-  ordered_json json = {{"set", named.name},
-                       {"examples", set.count()},
-                       {"image", {set.channels, set.height, set.width}},
-                       {"classes", set.classes},
-                       {"class_counts", count_labels(set)},
-                       {"class_names", set.class_names},
-                       {"payload_bytes",
-                        {{"min", sizes.smallest},
-                         {"mean", sizes.mean},
-                         {"max", sizes.largest},
-                         {"total", sizes.total}}}};
+  ordered_json json = {{"set", named.name}, {"examples", set.count()}};
+  if (named.tokens) {
+    json["text"] = to_json(*named.tokens);
+  } else {
+    json["image"] = {set.channels, set.height, set.width};
+  }
+  json.update(ordered_json{{"classes", set.classes},
+                           {"class_counts", count_labels(set)},
+                           {"class_names", set.class_names},
+                           {"payload_bytes",
+                            {{"min", sizes.smallest},
+                             {"mean", sizes.mean},
+                             {"max", sizes.largest},
+                             {"total", sizes.total}}}});
   if (!named.folder.empty()) json["shards"] = to_json(measure_shards(named.folder));
   return json;
 }
@@ -127,31 +140,46 @@ void print_classes(const data::ExampleSet& set) {
   answer("\n");
 }
 
+void print_tokens(const data::TokenSet& tokens) {
+  const data::TextCounts& counts = tokens.counts;
+  answer("  examples  {}, at most {} tokens each, of {} there are\n", tokens.count(), tokens.length,
+         tokens.vocabulary);
+  answer("  text      {} documents, {} tokens; {} left out\n", counts.documents, counts.tokens,
+         counts.left_out);
+}
+
 void print_set(const NamedSet& named) {
   const data::ExampleSet& set = named.set;
   const PayloadSizes sizes = measure_payloads(set);
   answer("{}\n", named.name);
-  answer("  examples  {}, images of {}x{}x{}\n", set.count(), set.channels, set.height, set.width);
+  if (named.tokens) {
+    print_tokens(*named.tokens);
+  } else {
+    answer("  examples  {}, images of {}x{}x{}\n", set.count(), set.channels, set.height,
+           set.width);
+  }
   answer("  payloads  {} to {} bytes, mean {:.1f}; {} in all\n", sizes.smallest, sizes.largest,
          sizes.mean, format_bytes(static_cast<double>(sizes.total)));
   if (!named.folder.empty()) print_shards(measure_shards(named.folder));
-  print_classes(set);
+  if (set.classes > 0) print_classes(set);
 }
 
 void run_info(const DataPath& path, bool json) {
-  std::vector<NamedSet> sets;
+  OpenedData data;
   {
     ProgressLine line;
     line.phase("opening " + path.path);
-    sets = open_sets(path);
+    data = open_sets(path);
   }
   if (!json) {
     answer("{}: {}\n", path.path, recognise_data(path));
-    for (const NamedSet& set : sets) print_set(set);
+    for (const NamedSet& set : data.sets) print_set(set);
+    for (const std::string& note : data.notes) answer("note: {}\n", harmless(note));
     return;
   }
   ordered_json result = {{"name", recognise_data(path)}, {"path", path.path}};
-  for (const NamedSet& set : sets) result["sets"].push_back(to_json(set));
+  for (const NamedSet& set : data.sets) result["sets"].push_back(to_json(set));
+  if (!data.notes.empty()) result["notes"] = data.notes;
   answer("{}\n", result.dump(2));
 }
 
@@ -162,9 +190,14 @@ void add_data_info(CLI::App& data) {
   command->footer("Example: impart data info data/cifar10-mds --json");
   auto path = std::make_shared<DataPath>();
   auto json = std::make_shared<bool>(false);
-  command->add_option("PATH", path->path, "a data set, or one folder of shards")->required();
+  command
+      ->add_option("PATH", path->path,
+                   "a data set: its folder or file, or 'shapes', 'generated'; or one folder of "
+                   "shards")
+      ->required();
   command->add_option("--name", path->name,
                       "what it is, one of 'impart list datasets'; found out if left out");
+  add_table_options(*command, *path);
   command->add_flag("--json", *json, "print it as JSON");
   command->callback([path, json] { run_info(*path, *json); });
 }

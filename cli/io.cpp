@@ -138,10 +138,11 @@ void run_io(const IoOptions& options) {
 }
 
 void add_size_options(CLI::App& command, IoOptions& options) {
-  const CLI::AsSizeValue as_bytes(/*kb_is_1000=*/false);
+  const CLI::AsSizeValue as_bytes(/*kb_is_1000=*/true);
   command.add_option("--examples", options.examples, "examples of the data set");
   command
-      .add_option("--payload", options.payload, "mean bytes of an example as stored: 3072, 110KB")
+      .add_option("--payload", options.payload,
+                  "mean bytes of an example as stored: 3072, 110KB (1000), 110KiB (1024)")
       ->transform(as_bytes);
   command.add_option("--workers", options.workers, "how many workers there are")
       ->check(CLI::PositiveNumber);

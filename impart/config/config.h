@@ -34,6 +34,7 @@ struct DataConfig {
   std::string train_file = {}, test_file = {};  ///< names in root; empty: the usual ones
   double test_share = 0.1;         ///< of the training text that tests, if there is no test file
   std::string text_column = {};    ///< of tables; a label_column makes them data with classes
+  std::string header = "auto";     ///< of tables: whether the first line names columns
   std::uint32_t block = 128;       ///< tokens that a model sees of an example, at most
   std::uint32_t stride = 0;        ///< tokens from one block to the next; 0: block
   bool pack = true;                ///< blocks may span documents

@@ -103,7 +103,8 @@ const ConfigKey& overridden_key(const Schema& schema, std::string_view text) {
 void apply_override(const Schema& schema, std::string_view text, RunConfig& config) {
   const ConfigKey& key = overridden_key(schema, text);
   const std::string_view value = text.substr(text.find('=') + 1);
-  key.set(config, key.is_list ? split_list(value) : WrittenValue{std::string(value)});
+  const bool is_list = key.is_list || (key.joins_lists && value.starts_with('['));
+  key.set(config, is_list ? split_list(value) : WrittenValue{std::string(value)});
 }
 
 }  // namespace impart::config

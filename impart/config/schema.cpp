@@ -42,6 +42,7 @@ class SectionKeys {
                        .help = help,
                        .allowed = rule.allowed,
                        .is_list = rule.is_list,
+                       .joins_lists = rule.joins_lists,
                        .changes_result = changes_result,
                        .set = set,
                        .get = get});
@@ -127,7 +128,11 @@ void add_data(Schema& schema, bool any_name) {
   data.key("test_share", &DataConfig::test_share,
            number({.most = 1, .without_least = true, .without_most = true}),
            "share of the training text that is cut off for testing if there is no test file");
-  data.key("text_column", &DataConfig::text_column, text(), "column of the texts (table)");
+  data.key("text_column", &DataConfig::text_column, joined_texts(),
+           "column of the texts, or several that are joined: title,body (table)");
+  data.key("header", &DataConfig::header, name_of("header", {"auto", "true", "false"}),
+           "whether the first line names the columns, which else are numbers from 1 (table)")
+      .counts_at_default = false;
   data.key("block", &DataConfig::block, whole(1u, 1u << 20),
            "tokens that a model sees of an example, at most (text)");
   data.key("stride", &DataConfig::stride, whole(0u, 1u << 20),

@@ -24,9 +24,10 @@ inline const OwnParts kAnyProgram = {.rows = {}, .model = true, .data = true};
 struct ConfigKey {
   std::string_view section;  ///< "" at the top level
   std::string_view name;
-  std::string_view help;  ///< one line
-  std::string allowed;    ///< "1 or more", "fp32 | tf32 | bf16"
-  bool is_list = false;   ///< takes any number of values, not exactly one
+  std::string_view help;     ///< one line
+  std::string allowed;       ///< "1 or more", "fp32 | tf32 | bf16"
+  bool is_list = false;      ///< takes any number of values, not exactly one
+  bool joins_lists = false;  ///< takes several values, too, as one with commas between
   /// False for keys that only say where a run works, how it is called and what else it writes.
   bool changes_result = true;
   /// False for keys that came when there were runs already: at its default such a key leaves

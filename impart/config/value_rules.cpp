@@ -173,6 +173,15 @@ ValueRule<std::string> text() {
   return name_of("text", {});
 }
 
+ValueRule<std::string> joined_texts() {
+  ValueRule<std::string> rule = text();
+  rule.joins_lists = true;
+  rule.read = [read = rule.read](const WrittenValue& written) {
+    return read({fmt::to_string(fmt::join(written, ","))});
+  };
+  return rule;
+}
+
 ValueRule<std::string> name_of(const std::string& kind,
                                const std::vector<std::string_view>& names) {
   const auto read = [=](const WrittenValue& written) {

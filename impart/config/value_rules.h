@@ -20,6 +20,7 @@ template <class T>
 struct ValueRule {
   std::string allowed;  ///< "1 or more", "fp32 | tf32 | bf16"
   bool is_list = false;
+  bool joins_lists = false;  ///< a list may be written, but is one text
   /// ConfigError says what was found and what is allowed.
   std::function<T(const WrittenValue&)> read;
   /// read(write(value)) == value, exactly.
@@ -54,6 +55,9 @@ ValueRule<bool> flag();
 
 /// One line of UTF-8.
 ValueRule<std::string> text();
+
+/// One or more of them; a list becomes one text with commas between.
+ValueRule<std::string> joined_texts();
 
 /// One of `names`; any text if there are none to choose from. `kind` is the word for it in
 /// messages ("model").

@@ -125,7 +125,7 @@ YAML::Node parse_yaml(const std::string& path) {
 
 WrittenValue written_value(const std::string& path, const YAML::Node& node, const ConfigKey& key) {
   if (node.IsScalar()) return {node.Scalar()};
-  if (!key.is_list || !node.IsSequence()) {
+  if (!node.IsSequence() || !(key.is_list || key.joins_lists)) {
     const char* found = node.IsMap() ? "a section" : node.IsNull() ? "no value" : "a list";
     fail_at(path, node.Mark(),
             fmt::format("{}: found {}; allowed: {}", key.path(), found, key.allowed));

@@ -25,7 +25,8 @@ ExampleSet view_tokens(const std::shared_ptr<const TextData>& text, const TokenS
 }  // namespace
 
 Dataset dataset_of(ExampleData data) {
-  return {.train = std::move(data.train), .test = std::move(data.test)};
+  return {
+      .train = std::move(data.train), .test = std::move(data.test), .notes = std::move(data.notes)};
 }
 
 Dataset dataset_of(ImageData data, const std::string& name) {
@@ -41,7 +42,8 @@ Dataset dataset_of(TextData data) {
           .task = text->train.is_corpus() ? kLanguage : kClasses,
           .train = view_tokens(text, text->train),
           .test = view_tokens(text, text->test),
-          .text = text};
+          .text = text,
+          .notes = text->notes};
 }
 
 std::uint64_t payload_bytes(const PayloadSource& payloads) {

@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "impart/data/images/image_set.h"
 #include "impart/data/payloads/example_set.h"
@@ -22,7 +23,8 @@ struct Dataset {
   /// null if their payloads are only read as they are needed.
   std::shared_ptr<const ImageData> images = nullptr;
   std::shared_ptr<const TextData> text = nullptr;
-  std::uint64_t loaded_bytes = 0;  ///< that were read from files to fill that memory
+  std::uint64_t loaded_bytes = 0;       ///< that were read from files to fill that memory
+  std::vector<std::string> notes = {};  ///< what a user should know of it, a sentence each
 
   bool in_memory() const { return images || text; }
 };

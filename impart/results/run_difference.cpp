@@ -36,8 +36,8 @@ std::vector<KeyPair> different_keys(const RunResult& first, const RunResult& sec
     if (key != "output" && value != other) different.push_back({key, value, std::string(other)});
   }
   for (const auto& [key, value] : two) {
-    const bool is_new =
-        std::none_of(one.begin(), one.end(), [&](const auto& item) { return item.first == key; });
+    const bool is_new = std::none_of(
+        one.begin(), one.end(), [&name = key](const auto& item) { return item.first == name; });
     if (is_new && !value.empty()) different.push_back({key, "", value});
   }
   return different;

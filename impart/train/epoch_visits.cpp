@@ -51,7 +51,8 @@ void EpochVisits::gather_skipped() {
   std::vector<std::int64_t> flags(feed_.examples());
   for (const data::SkippedExample& example : skipped) {
     flags[index(example.id)] = 1;
-    if (observer_.note) observer_.note("left out: " + example.reason);
+    const bool is_new = told_.insert(index(example.id)).second;
+    if (is_new && observer_.note) observer_.note("left out: " + example.reason);
   }
   communicator_.all_reduce_max(std::span<std::int64_t>(flags));
   skipped_.resize(flags.size());

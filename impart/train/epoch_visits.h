@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <unordered_set>
 #include <vector>
 
 #include "impart/comm/communicator.h"
@@ -58,6 +59,7 @@ class EpochVisits {
   std::uint32_t first_step_ = 0;
   run::Visits earlier_;
   std::vector<bool> skipped_;  ///< examples left out in this epoch; empty if there are none
+  std::unordered_set<std::uint64_t> told_;  ///< examples that a user was told of, once
   VisitFacts facts_;
 };
 

@@ -71,6 +71,11 @@ config::Facts first_facts(const RunSpec& spec, const comm::Communicator& communi
           .processes = communicator.size()};
 }
 
+void tell_notes(const feed::LoadedData& data, const RunObserver& observer) {
+  if (!observer.note) return;
+  for (const std::string& note : data.dataset.notes) observer.note(note);
+}
+
 /// `directory` is null on processes that do not write.
 RunOutcome train(const RunSpec& spec, comm::Communicator& communicator, const RunObserver& observer,
                  feed::LoadedData data, const run::RunDirectory* directory) {
@@ -136,6 +141,7 @@ RunOutcome run_training(const RunSpec& spec, comm::Communicator& communicator,
   comm::run_on_first(communicator, [&] {
     directory.emplace(spec.config.output, earlier_run(spec));
     write_first_files(spec, data);
+    tell_notes(data, observer);
   });
   try {
     RunOutcome outcome =

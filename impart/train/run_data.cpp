@@ -41,6 +41,7 @@ data::TextSpec text_spec(const config::RunConfig& config) {
                      .pack = config.data.pack},
           .limit = config.data.limit,
           .text_column = config.data.text_column,
+          .header = config.data.header,
           .label_column = config.data.label_column,
           .seed = config.data.seed,
           .train_examples = config.data.train_examples,

@@ -30,6 +30,7 @@ _LATER = {
     "read_run": "impart.runs",
     "read_study": "impart.runs",
     "data_map": "impart.maps",
+    "gallery": "impart.gallery_plot",
     "plot_data_map": "impart.plots",
     "plot_importance": "impart.plots",
     "plot_curves": "impart.plots",

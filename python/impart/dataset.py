@@ -15,6 +15,12 @@ class IndexedDataset:
     ----------
     dataset : map-style data set
         Has ``__getitem__`` and ``__len__``; ``__getitems__`` is used where there is one.
+
+    Examples
+    --------
+    >>> import impart
+    >>> impart.IndexedDataset([("x", 7), ("y", 8)])[1]
+    (1, 'y', 8)
     """
 
     def __init__(self, dataset: Any) -> None:

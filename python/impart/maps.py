@@ -43,6 +43,14 @@ def data_map(source: Union[Tracker, Run]) -> pd.DataFrame:
     ------
     ConfigError, DataError
         If the tracker or the run did not keep confidence and variability.
+
+    Examples
+    --------
+    >>> import impart
+    >>> tracker = impart.Tracker(2, ["confidence", "variability"])
+    >>> tracker.observe([0, 1], logits=[[9.0, 0.0], [0.0, 9.0]], targets=[0, 0])
+    >>> impart.data_map(tracker).confidence.round(2).tolist()
+    [1.0, 0.0]
     """
     columns = _columns_of_run(source) if isinstance(source, Run) else _columns_of_tracker(source)
     turned = {name: values if name == "variability" else 1 - values

@@ -43,6 +43,12 @@ def notions() -> List[Notion]:
     Returns
     -------
     list of Notion
+
+    Examples
+    --------
+    >>> import impart
+    >>> "loss-variance" in [notion.name for notion in impart.notions()]
+    True
     """
     return [Notion(name, text, tuple(signals), needs)
             for name, text, signals, needs in _core.notions()]
@@ -54,6 +60,12 @@ def heuristics() -> List[Heuristic]:
     Returns
     -------
     list of Heuristic
+
+    Examples
+    --------
+    >>> import impart
+    >>> [row.name for row in impart.heuristics() if row.uses_labels]
+    ['class-stripes']
     """
     return [Heuristic(*row) for row in _core.heuristics()]
 
@@ -64,6 +76,12 @@ def exchanges() -> List[Exchange]:
     Returns
     -------
     list of Exchange
+
+    Examples
+    --------
+    >>> import impart
+    >>> [row.name for row in impart.exchanges() if row.source == "none"]
+    ['partial']
     """
     return [Exchange(*row) for row in _core.exchanges()]
 

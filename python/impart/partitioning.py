@@ -34,6 +34,17 @@ class Partition:
         How many there are; the largest owner + 1 if not given.
     importance : array of float, optional
         What ``imbalance`` is measured by.
+
+    Examples
+    --------
+    >>> import impart
+    >>> p = impart.Partition([0, 1, 1, 0], importance=[4.0, 3.0, 2.0, 1.0])
+    >>> p
+    Partition(examples=4, workers=2)
+    >>> [part.tolist() for part in p.parts]
+    [[0, 3], [1, 2]]
+    >>> p.imbalance.sums.tolist()
+    [5.0, 5.0]
     """
 
     def __init__(self, owners: Any, workers: Optional[int] = None, importance: Any = None) -> None:
@@ -149,6 +160,22 @@ def partition(importance: Any, heuristic: Heuristic = "stripes", workers: int = 
     Returns
     -------
     Partition
+
+    Examples
+    --------
+    >>> import impart
+    >>> importance = [0.9, 0.1, 0.8, 0.2]
+    >>> impart.partition(importance, "stripes", workers=2).owners.tolist()
+    [0, 1, 1, 0]
+    >>> impart.partition(importance, "blocks", workers=2).owners.tolist()
+    [0, 1, 0, 1]
+
+    A heuristic of one's own:
+
+    >>> def odd_and_even(importance, workers):
+    ...     return [i % workers for i in range(len(importance))]
+    >>> impart.partition(importance, odd_and_even, workers=2).owners.tolist()
+    [0, 1, 0, 1]
     """
     scores = as_scores(importance)
     workers = as_workers(workers)
@@ -210,6 +237,14 @@ def exchange(partition: Any, strategy: str, fraction: float = 0.1, importance: A
     Returns
     -------
     Partition
+
+    Examples
+    --------
+    >>> import impart
+    >>> before = impart.Partition([0, 0, 0, 0, 1, 1, 1, 1])
+    >>> after = impart.exchange(before, "partial", fraction=0.5)
+    >>> after.sizes.tolist(), after == before
+    ([4, 4], False)
     """
     current = _as_partition(partition)
     row = named.find(named.EXCHANGES, "exchange", strategy)
@@ -232,6 +267,13 @@ def move_plan(old: Any, new: Any) -> MovePlan:
     Returns
     -------
     MovePlan
+
+    Examples
+    --------
+    >>> import impart
+    >>> plan = impart.move_plan([0, 0, 1], [0, 1, 1])
+    >>> plan.examples.tolist(), plan.from_worker.tolist(), plan.to_worker.tolist()
+    ([1], [0], [1])
     """
     before, after = _as_partition(old), _as_partition(new)
     return MovePlan(*_core.move_plan(before.owners, before.workers, after.owners, after.workers))

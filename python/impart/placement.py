@@ -77,8 +77,10 @@ def check_spec(spec: PlacementSpec) -> PlacementSpec:
 
 def _core_spec(spec: PlacementSpec) -> _core.PlacementSpec:
     """The same for the core, to which functions are no names."""
-    values = spec._replace(heuristic=None if callable(spec.heuristic) else spec.heuristic)._asdict()
+    values = spec._asdict()
     del values["examples"]
+    if callable(spec.heuristic):
+        values["heuristic"] = None
     core = _core.PlacementSpec()
     for name, value in values.items():
         setattr(core, name, value)

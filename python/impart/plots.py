@@ -41,7 +41,8 @@ _LABELS = {
 _MOST_BOXES = 32  # more workers are drawn as bands
 
 
-def _new_axes(ax: Optional[Axes], width: float = 6.4, height: float = 4.4) -> Axes:
+def new_axes(ax: Optional[Axes], width: float = 6.4, height: float = 4.4) -> Axes:
+    """`ax`, or the axes of a new figure, in our style."""
     if ax is None:
         pyplot = optional_module("matplotlib.pyplot", "matplotlib", "drawing")
         _, ax = pyplot.subplots(figsize=(width, height), dpi=120, layout="constrained")
@@ -74,12 +75,17 @@ def plot_data_map(source: Union[Tracker, Run, pd.DataFrame], ax: Optional[Axes] 
         Where to draw; default: a new figure.
     max_points
         Of larger data sets every k-th example is drawn.
+
+    Examples
+    --------
+    >>> import impart
+    >>> impart.plot_data_map(impart.read_run("runs/a"))  # doctest: +SKIP
     """
     table: Any = source if hasattr(source, "columns") else data_map(source)  # type: ignore[arg-type]
     missing = [name for name in ("confidence", "variability") if name not in table.columns]
     if missing:
         raise DataError(f"a data map without {missing[0]}")
-    axes = _new_axes(ax)
+    axes = new_axes(ax)
     finite = table[np.isfinite(table["confidence"]) & np.isfinite(table["variability"])]
     shown = finite.iloc[_evenly_spaced(len(finite), max_points)]
     size = float(np.clip(8000 / max(len(shown), 1), 2, 30))
@@ -137,9 +143,14 @@ def plot_importance(source: Union[Tracker, Run, np.ndarray, Sequence[float]],
         Where to draw; default: a new figure.
     notion
         Which one; default: the one that decides.
+
+    Examples
+    --------
+    >>> import impart
+    >>> impart.plot_importance([0.9, 0.1, 0.8], [0, 1, 0])  # doctest: +SKIP
     """
-    importance, name = _importance_of(source, notion)
-    axes = _new_axes(ax)
+    importance, name = importance_of(source, notion)
+    axes = new_axes(ax)
     if partition is None:
         _draw_ranking(axes, importance)
     else:
@@ -148,7 +159,8 @@ def plot_importance(source: Union[Tracker, Run, np.ndarray, Sequence[float]],
     return axes
 
 
-def _importance_of(source: Any, notion: Optional[str]) -> tuple[np.ndarray, str]:
+def importance_of(source: Any, notion: Optional[str]) -> tuple[np.ndarray, str]:
+    """The importance of every example, and what the notion is called."""
     if isinstance(source, Run):
         name = notion or source.config["importance"]["notion"]
         if name not in source.importance:
@@ -245,13 +257,18 @@ def plot_curves(source: Union[Study, Run], metric: Optional[str] = None,
         Which ones, in this order; default: all.
     band
         `std` (± one standard deviation, n - 1), `range` (smallest to largest), or None.
+
+    Examples
+    --------
+    >>> import impart
+    >>> impart.plot_curves(impart.read_study("studies/a")).figure.savefig("a.png")  # doctest: +SKIP
     """
     if band not in ("std", "range", None):
         raise ConfigError(f"unknown band '{band}': there are std, range and None")
     metric = metric or _curve_of(source)
     curves = _curves_of_run(source, metric) if isinstance(source, Run) else \
         _curves_of_study(source, metric, arms)
-    axes = _new_axes(ax)
+    axes = new_axes(ax)
     baseline = None if isinstance(source, Run) else source.baseline
     number = 0
     for arm, curve in curves.items():

@@ -43,6 +43,11 @@ def read_run(folder: PathLike) -> Run:
     ------
     DataError
         If there is no such folder, or nothing in it is of a run.
+
+    Examples
+    --------
+    >>> import impart
+    >>> impart.read_run("runs/a").metrics.test_accuracy.max()  # doctest: +SKIP
     """
     path = _existing_folder(folder)
     if not any((path / name).exists() for name in _RUN_FILES):
@@ -59,6 +64,11 @@ def read_study(folder: PathLike) -> Study:
     ------
     DataError
         If there is no such folder, or no study in it.
+
+    Examples
+    --------
+    >>> import impart
+    >>> impart.read_study("studies/a").runs.groupby("arm").best_accuracy.mean()  # doctest: +SKIP
     """
     path = _existing_folder(folder)
     if not (path / "study.json").exists():

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 import weakref
 import zlib
 from typing import Any, Callable, Dict, Iterator, List, Optional, Tuple, Union
@@ -79,6 +80,25 @@ class ImportanceSampler(_Sampler):
         In every epoch visit what has just moved to a worker after what it had before.
     group : torch.distributed.ProcessGroup, optional
         Over which the tracker is synchronised.
+
+    Warns
+    -----
+    UserWarning
+        If there is one worker: then nothing can be dealt.
+
+    Examples
+    --------
+    Two workers on one rank; with torch.distributed each rank would have its own:
+
+    >>> import impart
+    >>> sampler = impart.ImportanceSampler(6, heuristic="stripes", warmup=1, interval=1, workers=2)
+    >>> sampler.set_epoch(0)
+    >>> sorted(sampler)
+    [0, 1, 2, 3, 4, 5]
+    >>> sampler.tracker.observe(range(6), loss=[0.1, 0.9, 0.2, 0.8, 0.3, 0.7])
+    >>> sampler.set_epoch(1)
+    >>> sampler.partition.sizes.tolist()
+    [3, 3]
     """
 
     def __init__(self, dataset_or_len: Any, tracker: Optional[Tracker] = None,
@@ -109,6 +129,9 @@ class ImportanceSampler(_Sampler):
         self._placement = Placement(_with_notion(spec, tracker), labels)
         self.tracker = tracker if tracker is not None else _make_tracker(self._placement.spec)
         self._check(labels)
+        if workers == 1:
+            warnings.warn("one rank and one worker: it has all examples, whatever their importance; "
+                          "start several ranks (torchrun), or give workers=N", stacklevel=2)
         if self.tracker is not None:
             self.tracker._listener = weakref.ref(self)  # what is observed has been consumed
         self._group = group
@@ -362,6 +385,15 @@ class ImportanceBatchSampler:
         Of one worker.
     drop_last : bool
         Leave out a last step that is not full.
+
+    Examples
+    --------
+    >>> import impart
+    >>> sampler = impart.ImportanceSampler(8, heuristic="random", workers=2, uneven="weight")
+    >>> batches = impart.ImportanceBatchSampler(sampler, batch_size=2)
+    >>> batches.set_epoch(0)
+    >>> [len(batch) for batch in batches]
+    [4, 4]
     """
 
     def __init__(self, sampler: ImportanceSampler, batch_size: int, drop_last: bool = False) -> None:

@@ -51,6 +51,14 @@ class Tracker:
         How hard the examples are, for the notion ``truth``.
     history : bool
         Keep every loss, 4 bytes per example and epoch.
+
+    Examples
+    --------
+    >>> import impart
+    >>> tracker = impart.Tracker(3, ["loss-last"])
+    >>> tracker.observe([0, 2, 1], loss=[0.5, 2.0, 1.0])
+    >>> tracker.importance().tolist()
+    [0.5, 1.0, 2.0]
     """
 
     def __init__(self, num_examples: int, notions: Any = ("loss-variance",), *, ignore: int = 0,

@@ -142,6 +142,9 @@ TEST(ConfigFile, ReadsListsAsSequenceOrAsOneName) {
   EXPECT_EQ(read("importance: {record: [el2n, margin]}").importance.record, two);
   EXPECT_EQ(read("importance: {record: []}").importance.record, std::vector<std::string>{});
   EXPECT_EQ(read("importance: {record: el2n}").importance.record, std::vector<std::string>{"el2n"});
+  EXPECT_EQ(read("data: {text_column: [title, body]}").data.text_column, "title,body");
+  EXPECT_EQ(read("data: {text_column: title}").data.text_column, "title");
+  EXPECT_EQ(read("", {"data.text_column=[title, body]"}).data.text_column, "title,body");
   EXPECT_EQ(error_in("importance: {record: [el2n, el3n]}\n"),
             "c.yaml:1:22: importance.record: unknown notion 'el3n', did you mean 'el2n'?");
 }

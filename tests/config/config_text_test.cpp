@@ -28,7 +28,7 @@ TEST(ConfigText, RoundTripsAnyConfigThatIsValid) {
   const Schema schema = make_schema(kAnyProgram);
   RandomStream random({.seed = 3, .purpose = Purpose("test")});
   int valid = 0;
-  for (int i = 0; i < 4000; ++i) {
+  for (int i = 0; i < 4400; ++i) {
     RunConfig config = testing::random_config(schema, random);
     if (config.name.find_first_of("/{}") != std::string::npos) config.name = "x";
     config.data.coarse = false;

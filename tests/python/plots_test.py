@@ -90,6 +90,31 @@ class Plots(MadeTest):
         self.assertEqual(len(axes.collections[0].get_offsets()), 40)
         self.assertEqual(len(axes.figure.axes), 2)
 
+    def test_gallery_shows_the_hardest_and_the_easiest_with_their_class(self):
+        images = [np.full((4, 5, 3), 20 * k, np.uint8) for k in range(6)]
+        dataset = [(image, k % 2) for k, image in enumerate(images)]
+        axes = impart.gallery([0.3, 0.9, np.nan, 0.1, 0.8, 0.2], dataset, count=2,
+                              class_names=["cat", "dog"])
+        axes.figure.savefig(self.folder / "picture.png")
+        self.assertEqual([text.get_text() for text in axes.texts],
+                         ["1 dog", "4 cat", "3 dog", "5 dog"])
+        self.assertEqual([int(np.asarray(tile.get_array()).max()) for tile in axes.images],
+                         [20, 80, 60, 100])
+        self.assertEqual([tick.get_text() for tick in axes.get_yticklabels()], ["hardest", "easiest"])
+
+    def test_gallery_takes_images_of_every_form(self):
+        floats = np.linspace(-2, 2, 3 * 4 * 5).reshape(3, 4, 5)
+        dataset = [floats, {"image": np.eye(4)}, (np.zeros((1, 4, 5), np.float32), 3), [np.eye(3, dtype=int)]]
+        axes = impart.gallery([4, 3, 2, 1], dataset, count=4)
+        shapes = [np.shape(tile.get_array()) for tile in axes.images[:4]]
+        self.assertEqual(shapes, [(4, 5, 3), (4, 4), (4, 5), (3, 3)])
+        values = np.asarray(axes.images[0].get_array())
+        self.assertEqual((values.min(), values.max()), (0, 255))
+        with self.assertRaisesRegex(impart.DataError, "of 4 examples, but importance of 2"):
+            impart.gallery([1, 2], dataset)
+        with self.assertRaisesRegex(impart.DataError, "example 0 is no image"):
+            impart.gallery([1], ["text"])
+
     def test_data_map_of_many_examples_shows_some_and_says_so(self):
         axes = self.saved(impart.plot_data_map(self.run_with(100), max_points=30))
         self.assertLessEqual(len(axes.collections[0].get_offsets()), 30)

@@ -5,6 +5,7 @@
 """
 
 import unittest
+import warnings
 
 import numpy as np
 from ranks import N
@@ -38,6 +39,16 @@ class WrongUseTest(unittest.TestCase):
         self.assertEqual(len(list(loader)), N)
         with self.assertRaisesRegex(impart.ConfigError, "call set_epoch"):
             list(loader)
+
+    def test_a_sampler_that_cannot_matter_says_so_once(self):
+        with warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("default")
+            for _ in range(3):
+                impart.ImportanceSampler(4, heuristic="stripes")
+            impart.ImportanceSampler(4, heuristic="stripes", workers=2)
+        self.assertEqual(len(caught), 1)
+        self.assertIn("one rank and one worker", str(caught[0].message))
+        self.assertEqual(caught[0].filename, __file__)
 
     def test_epochs_that_do_not_follow(self):
         sampler = impart.ImportanceSampler(N, warmup=2, interval=2)

@@ -19,7 +19,8 @@ CifarFormat cifar10_format() {
                           "ship", "truck"},
           .advice =
               "data.root must name the folder cifar-10-batches-bin of CIFAR-10's binary version "
-              "(https://www.cs.toronto.edu/~kriz/cifar-10-binary.tar.gz)"};
+              "(https://www.cs.toronto.edu/~kriz/cifar-10-binary.tar.gz); "
+              "'impart data fetch cifar10 DIR' downloads it"};
 }
 
 }  // namespace

@@ -48,7 +48,8 @@ CifarFormat cifar100_format(const DataSpec& spec) {
               kLabelClasses[used]),
           .advice =
               "data.root must name the folder cifar-100-binary of CIFAR-100's binary version "
-              "(https://www.cs.toronto.edu/~kriz/cifar-100-binary.tar.gz)"};
+              "(https://www.cs.toronto.edu/~kriz/cifar-100-binary.tar.gz); "
+              "'impart data fetch cifar100 DIR' downloads it"};
 }
 
 }  // namespace

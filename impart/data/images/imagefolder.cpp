@@ -3,12 +3,14 @@
 #include <cstring>
 #include <filesystem>
 #include <limits>
+#include <map>
 #include <memory>
 #include <utility>
 
 #include <dirent.h>
 #include <fcntl.h>
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -24,8 +26,8 @@
 //
 // Classes are the folders of train/ in bytewise order. Examples are ordered by class, then bytewise
 // by path, so ids are the same on every machine. Folders inside class folders belong to the class.
-// Upper and lower case of an extension do not matter; other files, and whatever begins with a dot,
-// are ignored.
+// Upper and lower case of an extension do not matter. Pictures of other formats are left out, and
+// counted in a note; other files, and whatever begins with a dot, are ignored.
 
 namespace impart::data {
 namespace {
@@ -37,14 +39,49 @@ constexpr std::string_view kFolderAdvice =
 constexpr off_t kLargestPhoto = 1 << 29;
 constexpr int kDeepest = 16;  // folders inside folders: beyond that, links go round in circles
 
-bool is_photo(std::string_view name) {
+/// Pictures that are not read.
+constexpr std::string_view kOtherPictures[] = {"webp", "gif",  "bmp",  "tif", "tiff", "avif",
+                                               "heic", "heif", "jfif", "jp2", "jxl",  "ppm"};
+
+/// How many pictures of a format that is not read there are, by extension.
+using OtherPictures = std::map<std::string, std::uint64_t, std::less<>>;
+
+/// Of a file's name, in small letters; empty if it has none.
+std::string extension_of(std::string_view name) {
   const std::size_t dot = name.rfind('.');
-  if (dot == std::string_view::npos) return false;
+  if (dot == std::string_view::npos) return "";
   std::string extension(name.substr(dot + 1));
   for (char& letter : extension) {
     if (letter >= 'A' && letter <= 'Z') letter = static_cast<char>(letter - 'A' + 'a');
   }
+  return extension;
+}
+
+bool is_photo(std::string_view name) {
+  const std::string extension = extension_of(name);
   return extension == "jpg" || extension == "jpeg" || extension == "png";
+}
+
+void count_other(std::string_view name, OtherPictures& others) {
+  const std::string extension = extension_of(name);
+  if (std::ranges::find(kOtherPictures, extension) != std::end(kOtherPictures)) {
+    ++others[extension];
+  }
+}
+
+/// "3 .webp, 1 .gif"
+std::string list_of(const OtherPictures& others) {
+  std::vector<std::string> counts;
+  for (const auto& [extension, count] : others) {
+    counts.push_back(fmt::format("{} .{}", count, extension));
+  }
+  return fmt::to_string(fmt::join(counts, ", "));
+}
+
+std::string left_out_note(const std::string& path, const OtherPictures& others) {
+  return fmt::format(
+      "{}: left out, since only JPEG and PNG are read: {}; convert them to have them", path,
+      list_of(others));
 }
 
 struct FoundFile {
@@ -83,24 +120,34 @@ struct stat facts_of(DIR* folder, const std::string& path, const char* name) {
   return facts;
 }
 
+/// What a class folder holds.
+struct FoundFiles {
+  std::vector<FoundFile> photos;
+  OtherPictures others;
+};
+
 /// Appends the photographs below root/below.
-void find_photos(const std::string& root, const std::string& below, int depth,
-                 std::vector<FoundFile>& found) {
+void find_photos(const std::string& root, const std::string& below, int depth, FoundFiles& found) {
   const std::string path = below.empty() ? root : root + '/' + below;
   if (depth > kDeepest) throw DataError(fmt::format("{}: too many folders in folders", path));
   const Folder folder = open_folder(path);
   while (const dirent* entry = next_entry(folder.get(), path)) {
-    if (entry->d_type == DT_REG && !is_photo(entry->d_name)) continue;
+    if (entry->d_type == DT_REG && !is_photo(entry->d_name)) {
+      count_other(entry->d_name, found.others);
+      continue;
+    }
     const std::string name = below.empty() ? entry->d_name : below + '/' + entry->d_name;
     const struct stat facts = facts_of(folder.get(), path, entry->d_name);
     if (S_ISDIR(facts.st_mode)) {
       find_photos(root, name, depth + 1, found);
-    } else if (S_ISREG(facts.st_mode) && is_photo(name)) {
+    } else if (S_ISREG(facts.st_mode) && !is_photo(name)) {
+      count_other(name, found.others);
+    } else if (S_ISREG(facts.st_mode)) {
       if (facts.st_size > kLargestPhoto) {
         throw DataError(
             fmt::format("{}/{}: over {} MiB: no photograph", root, name, kLargestPhoto >> 20));
       }
-      found.push_back({name, static_cast<std::uint32_t>(facts.st_size)});
+      found.photos.push_back({name, static_cast<std::uint32_t>(facts.st_size)});
     }
   }
 }
@@ -134,6 +181,7 @@ std::uint32_t number_of(const std::string& name, const std::vector<std::string>&
 struct FoundPart {
   FileRangesSpec ranges;
   std::vector<std::uint32_t> labels;
+  OtherPictures others = {};
 };
 
 FoundPart empty_part(const std::string& path) {
@@ -153,18 +201,19 @@ void append(FoundPart& part, std::string_view name, std::uint32_t bytes, std::ui
 FoundPart find_part(const std::string& path, const std::vector<std::string>& folders,
                     const std::vector<std::string>& classes) {
   FoundPart part = empty_part(path);
-  std::vector<FoundFile> found;
   for (const std::string& name : folders) {
     const std::uint32_t label = number_of(name, classes, path);
-    found.clear();
+    FoundFiles found;
     find_photos(path, name, 0, found);
-    if (found.empty()) {
-      throw DataError(
-          fmt::format("{}/{}: there are no JPEG or PNG files in this class", path, name));
+    if (found.photos.empty()) {
+      throw DataError(fmt::format(
+          "{}/{}: there are no JPEG or PNG files in this class{}", path, name,
+          found.others.empty() ? "" : ", but " + list_of(found.others) + "; convert them"));
     }
-    std::sort(found.begin(), found.end(),
+    std::sort(found.photos.begin(), found.photos.end(),
               [](const FoundFile& a, const FoundFile& b) { return a.name < b.name; });
-    for (const FoundFile& file : found) append(part, file.name, file.bytes, label);
+    for (const FoundFile& file : found.photos) append(part, file.name, file.bytes, label);
+    for (const auto& [extension, count] : found.others) part.others[extension] += count;
   }
   return part;
 }
@@ -215,10 +264,14 @@ ExampleData open_imagefolder(const DataSpec& spec) {
   const std::uint32_t size = spec.image_size == 0 ? PhotoSpec{}.size : spec.image_size;
   const auto decoder = make_photo_decoder({.size = size});
   const std::vector<std::string> classes = find_classes(train_path);
-  FoundPart train = thinned_out(find_part(train_path, classes, classes), spec.limit);
-  return {.train = set_of(std::move(train), classes, decoder, size),
-          .test = set_of(find_part(test_path, find_classes(test_path), classes), classes, decoder,
-                         size)};
+  FoundPart train = find_part(train_path, classes, classes);
+  FoundPart test = find_part(test_path, find_classes(test_path), classes);
+  ExampleData data;
+  if (!train.others.empty()) data.notes.push_back(left_out_note(train_path, train.others));
+  if (!test.others.empty()) data.notes.push_back(left_out_note(test_path, test.others));
+  data.train = set_of(thinned_out(std::move(train), spec.limit), classes, decoder, size);
+  data.test = set_of(std::move(test), classes, decoder, size);
+  return data;
 }
 
 }  // namespace impart::data

@@ -17,6 +17,8 @@ namespace impart::data {
 namespace {
 
 constexpr std::size_t kPixelBytes = 4;
+constexpr int kExifMarker = JPEG_APP0 + 1;
+constexpr unsigned kLongestSegment = 0xFFFF;
 /// Columns beside the window that are decoded, too: chroma is interpolated over neighbours, and at
 /// the edge of what is decoded there are none.
 constexpr std::uint32_t kMargin = 8;
@@ -88,13 +90,19 @@ class JpegReader final : public PhotoReader {
     progress_.progress_monitor = count_scans;
     jpeg_.progress = &progress_;
     try {
-      guard([this] { jpeg_read_header(&jpeg_, TRUE); });
+      guard([this] {
+        jpeg_save_markers(&jpeg_, kExifMarker, kLongestSegment);
+        jpeg_read_header(&jpeg_, TRUE);
+      });
     } catch (...) {
       jpeg_destroy_decompress(&jpeg_);
       throw;
     }
     width_ = jpeg_.image_width;
     height_ = jpeg_.image_height;
+    if (const jpeg_marker_struct* exif = jpeg_.marker_list) {
+      orientation_ = read_exif_orientation({exif->data, exif->data_length});
+    }
   }
   ~JpegReader() override { jpeg_destroy_decompress(&jpeg_); }
   JpegReader(const JpegReader&) = delete;
@@ -152,6 +160,10 @@ class JpegReader final : public PhotoReader {
       call();
       return;
     }
+    if (errors_.manager.msg_code == JERR_BAD_PRECISION) {
+      throw DataError(fmt::format("a JPEG of {} bits per colour, where 8 are read: convert it",
+                                  errors_.manager.msg_parm.i[0]));
+    }
     throw DataError(fmt::format("damaged JPEG, byte {}: {}", bytes_ - source_.bytes_in_buffer,
                                 errors_.message.data()));
   }
@@ -167,7 +179,7 @@ class JpegReader final : public PhotoReader {
     if (rows > 0) guard([&] { jpeg_skip_scanlines(&jpeg_, rows); });
   }
 
-  /// As Adobe writes it, 255 is no ink.
+  /// 255 is no ink: so Adobe writes it, and so browsers read it, whoever wrote it.
   void convert_cmyk() {
     for (std::size_t i = 0; i < window_.size(); i += kPixelBytes) {
       const std::uint32_t black = window_[i + 3];

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <utility>
 
 #include <fmt/format.h>
 
@@ -20,8 +21,18 @@ struct PhotoView {
   AxisSpec columns, rows;
 };
 
-PhotoView random_view(const PhotoReader& photo, const DecodeChoices& choices, std::uint32_t size) {
-  const CropBox box = choose_random_crop(photo.width(), photo.height(), choices);
+/// Width and height of a picture, upright.
+struct PhotoSides {
+  std::uint32_t width = 0, height = 0;
+};
+
+PhotoSides upright_sides(const PhotoReader& photo) {
+  if (photo.orientation().transposes) return {photo.height(), photo.width()};
+  return {photo.width(), photo.height()};
+}
+
+PhotoView random_view(const PhotoSides& photo, const DecodeChoices& choices, std::uint32_t size) {
+  const CropBox box = choose_random_crop(photo.width, photo.height, choices);
   const auto axis = [&](std::uint32_t start, std::uint32_t length, std::uint32_t extent) {
     return AxisSpec{.start = static_cast<double>(start),
                     .length = static_cast<double>(length),
@@ -29,11 +40,11 @@ PhotoView random_view(const PhotoReader& photo, const DecodeChoices& choices, st
                     .resized = size,
                     .count = size};
   };
-  return {axis(box.left, box.width, photo.width()), axis(box.top, box.height, photo.height())};
+  return {axis(box.left, box.width, photo.width), axis(box.top, box.height, photo.height)};
 }
 
-PhotoView centre_view(const PhotoReader& photo, const PhotoSpec& spec) {
-  const std::uint32_t shorter = std::min(photo.width(), photo.height());
+PhotoView centre_view(const PhotoSides& photo, const PhotoSpec& spec) {
+  const std::uint32_t shorter = std::min(photo.width, photo.height);
   const auto axis = [&](std::uint32_t extent) {
     const CentreCrop crop = choose_centre_crop(extent, shorter, spec.size, spec.resize);
     return AxisSpec{.length = static_cast<double>(extent),
@@ -42,7 +53,21 @@ PhotoView centre_view(const PhotoReader& photo, const PhotoSpec& spec) {
                     .first = crop.first,
                     .count = spec.size};
   };
-  return {axis(photo.width()), axis(photo.height())};
+  return {axis(photo.width), axis(photo.height)};
+}
+
+AxisSpec mirrored(AxisSpec axis) {
+  axis.start = axis.extent - axis.start - axis.length;
+  axis.first = axis.resized - axis.first - axis.count;
+  return axis;
+}
+
+/// What of the stored picture gives this view of the upright one, once it is turned.
+PhotoView as_stored(PhotoView view, const Orientation& orientation) {
+  if (orientation.transposes) std::swap(view.columns, view.rows);
+  if (orientation.mirrors_columns) view.columns = mirrored(view.columns);
+  if (orientation.mirrors_rows) view.rows = mirrored(view.rows);
+  return view;
 }
 
 /// By how much the picture may shrink before resampling if that is to halve it at least once more.
@@ -75,8 +100,10 @@ class PhotoDecoder final : public PayloadDecoder {
               std::span<std::uint8_t> pixels) const override {
     const std::unique_ptr<PhotoReader> photo = open_photo(payload);
     check_size(*photo);
-    const PhotoView view =
-        choices.random ? random_view(*photo, choices, spec_.size) : centre_view(*photo, spec_);
+    const PhotoSides sides = upright_sides(*photo);
+    const PhotoView view = as_stored(
+        choices.random ? random_view(sides, choices, spec_.size) : centre_view(sides, spec_),
+        photo->orientation());
     const std::uint32_t factor = photo->shrink(spare_factor(view));
     const AxisWeights columns(shrunk(view.columns, factor)), rows(shrunk(view.rows, factor));
     photo->start({.left = columns.begin(),
@@ -87,6 +114,7 @@ class PhotoDecoder final : public PayloadDecoder {
     for (std::uint32_t y = rows.begin(); y < rows.end(); ++y) resampler.add_row(photo->next_row());
     photo->finish();
     resampler.finish(pixels);
+    turn(pixels, spec_.size, photo->orientation());
   }
 
  private:

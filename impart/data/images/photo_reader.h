@@ -5,6 +5,7 @@
 #include <memory>
 #include <span>
 
+#include "impart/data/images/orientation.h"
 #include "impart/data/images/photo_crop.h"
 
 namespace impart::data {
@@ -18,6 +19,9 @@ class PhotoReader {
   /// As the header says.
   std::uint32_t width() const { return width_; }
   std::uint32_t height() const { return height_; }
+
+  /// How the picture has to be turned when it is read; everything else is about what is stored.
+  const Orientation& orientation() const { return orientation_; }
 
   /// Whether all of the picture is held in memory while it is read.
   virtual bool is_held_whole() const = 0;
@@ -38,6 +42,7 @@ class PhotoReader {
 
  protected:
   std::uint32_t width_ = 0, height_ = 0;
+  Orientation orientation_;
 };
 
 bool is_jpeg(std::span<const std::byte> payload);

@@ -58,6 +58,7 @@ struct ExampleSet {
 /// A data set whose examples are payloads.
 struct ExampleData {
   ExampleSet train, test;
+  std::vector<std::string> notes = {};  ///< what a user should know of it, a sentence each
 };
 
 }  // namespace impart::data

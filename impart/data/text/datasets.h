@@ -28,8 +28,9 @@ struct TextSpec {
   /// Train on so many examples only; 0 = all. See keep_examples.
   std::uint64_t limit = 0;
 
-  /// `table`: the column of the text; empty: text, sentence, content or review, whichever is there.
+  /// `table`: the column of the text, or several, as in "title,body"; empty: as TextColumns says.
   std::string text_column = {};
+  std::string header = "auto";  ///< `table`: true if the first line names columns, false, or auto
   /// `table`: the column of the class; empty: the texts are documents of a corpus.
   std::string label_column = "label";
 

@@ -22,14 +22,23 @@ struct TextRow {
   TextField text, label;   ///< the label is empty if no column of labels is asked for
 };
 
-/// Which columns of a table.
-struct TextColumns {
-  std::vector<std::string> text;  ///< the first of these that the table has
-  std::string label = {};         ///< empty: none
+/// Whether the first line of a table names its columns.
+enum class HeaderLine {
+  kGuess,  ///< it does unless it has none of the names asked for, and could be a row
+  kYes,
+  kNo,
 };
 
-/// Texts in the rows of a file whose first line names the columns. The file's name tells the
-/// format:
+/// Which columns of a table: names of the first line, or numbers from 1 if that is a row.
+struct TextColumns {
+  /// Joined by spaces. Empty: text, sentence, content or review, whichever is there; without names,
+  /// the only one that is not the label.
+  std::vector<std::string> text = {};
+  std::string label = {};  ///< empty: none
+  HeaderLine header = HeaderLine::kGuess;
+};
+
+/// Texts in the rows of a file. The file's name tells the format:
 ///   .tsv  fields are separated by tabs, rows by line ends; quotes are letters like others;
 ///   .csv  RFC 4180: fields are separated by commas; a field in "quotes" may hold commas, line ends
 ///         and quotes, which are then written twice.
@@ -42,13 +51,16 @@ class TextRows {
   TextRows(const std::string& path, const TextColumns& columns);
 
   const std::string& path() const { return file_.path(); }
-  /// Views of the file, good as long as the table.
+  /// Views of the table, good as long as it is.
   std::span<const TextRow> rows() const { return rows_; }
+  /// A sentence if the first line was guessed to be a row; else empty.
+  const std::string& note() const { return note_; }
 
  private:
   InputFile file_;
-  std::deque<std::string> unquoted_;  ///< fields that held quotes
+  std::deque<std::string> made_;  ///< fields that held quotes, and texts of several columns
   std::vector<TextRow> rows_;
+  std::string note_;
 };
 
 }  // namespace impart::data

@@ -139,11 +139,35 @@ std::vector<CorpusText> corpus_of(const RowPart& train, const RowPart& test) {
   return corpus;
 }
 
+std::vector<std::string> split_at_commas(std::string_view names) {
+  std::vector<std::string> parts;
+  while (!names.empty()) {
+    const std::size_t comma = std::min(names.find(','), names.size());
+    parts.emplace_back(names.substr(0, comma));
+    names.remove_prefix(std::min(comma + 1, names.size()));
+    while (names.starts_with(' ')) names.remove_prefix(1);
+  }
+  return parts;
+}
+
+HeaderLine header_of(const std::string& word) {
+  if (word == "auto") return HeaderLine::kGuess;
+  if (word == "true") return HeaderLine::kYes;
+  if (word == "false") return HeaderLine::kNo;
+  throw ConfigError(fmt::format("data.header is '{}'; allowed: auto, true, false", word));
+}
+
 TextColumns columns_of(const TextSpec& spec) {
-  return {.text = spec.text_column.empty()
-                      ? std::vector<std::string>{"text", "sentence", "content", "review"}
-                      : std::vector{spec.text_column},
-          .label = spec.label_column};
+  return {.text = split_at_commas(spec.text_column),
+          .label = spec.label_column,
+          .header = header_of(spec.header)};
+}
+
+std::vector<std::string> notes_of(const TextRows& train, const std::optional<TextRows>& test) {
+  std::vector<std::string> notes;
+  if (!train.note().empty()) notes.push_back(train.note());
+  if (test && !test->note().empty()) notes.push_back(test->note());
+  return notes;
 }
 
 }  // namespace
@@ -166,7 +190,8 @@ TextData load_text_table(const TextSpec& spec) {
 
   const bool is_corpus = spec.label_column.empty();
   const TokenizerPtr tokenizer = choose_tokenizer(spec, corpus_of(train, test), is_corpus);
-  TextData data{.train = {}, .test = {}, .tokenizer = tokenizer};
+  TextData data{
+      .train = {}, .test = {}, .tokenizer = tokenizer, .notes = notes_of(train_table, test_table)};
   if (is_corpus) {
     data.train = cut_documents(documents_of(train), {train.path}, *tokenizer, spec.blocks);
     data.test = cut_documents(documents_of(test), {test.path}, *tokenizer, spec.blocks);

@@ -63,6 +63,7 @@ struct TokenSet {
 struct TextData {
   TokenSet train, test;
   TokenizerPtr tokenizer = {};
+  std::vector<std::string> notes = {};  ///< as of ExampleData
 };
 
 /// Where an example comes from: "input.txt, byte 1280", "train.bin, token 640"; of tables a text is

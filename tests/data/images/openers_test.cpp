@@ -216,7 +216,28 @@ TEST(ImageFolder, NamesAnEmptyClassAndOneThatTrainingDoesNotKnow) {
   EXPECT_EQ(complaint(folder), folder / "val/mouse: the training set has no such class");
   folder.write("train/mouse/a.gif", "");
   EXPECT_EQ(complaint(folder),
+            folder /
+                "train/mouse: there are no JPEG or PNG files in this class, but 1 .gif; "
+                "convert them");
+  std::filesystem::remove(folder / "train/mouse/a.gif");
+  EXPECT_EQ(complaint(folder),
             folder / "train/mouse: there are no JPEG or PNG files in this class");
+}
+
+TEST(ImageFolder, CountsPicturesThatItCannotRead) {
+  const TemporaryFolder folder;
+  write_photos(folder);
+  EXPECT_TRUE(open_folder(folder).notes.empty());
+  folder.write("train/cat/c.webp", "");
+  folder.write("train/cat/deep/d.WEBP", "");
+  folder.write("train/Dog/e.bmp", "");
+  folder.write("train/Dog/.f.bmp", "");
+  folder.write("train/g.webp", "not in a class");
+  folder.write("val/cat/h.gif", "");
+  const std::string why = ": left out, since only JPEG and PNG are read: ";
+  EXPECT_EQ(open_folder(folder, 1).notes,
+            (std::vector{folder / "train" + why + "1 .bmp, 2 .webp; convert them to have them",
+                         folder / "val" + why + "1 .gif; convert them to have them"}));
 }
 
 TEST(ImageFolder, GivesUpOnFoldersThatContainThemselves) {

@@ -11,7 +11,7 @@ import tempfile
 import unittest
 
 import numpy
-from PIL import Image, ImageFile
+from PIL import Image, ImageFile, ImageOps
 
 from photos import (evaluation_view, natural_picture, reference_boxes, rough_picture,
                     training_view)
@@ -146,6 +146,54 @@ class Photos(unittest.TestCase):
         eight = (values / 257.0).round().astype(numpy.uint8)
         expected = evaluation_view(Image.fromarray(eight).convert("RGB"), 224)
         self.assert_same(self.decode(content, 224), planes_of(expected))
+
+    def test_exif_turns_pictures_as_browsers_do(self):
+        for number in range(1, 9):
+            exif = Image.Exif()
+            exif[0x0112] = number
+            for width, height, options in [(97, 61, {}), (64, 120, {"progressive": True})]:
+                content = self.saved(rough_picture(width, height, number), "JPEG", exif=exif,
+                                     subsampling=0, **options)
+                upright = ImageOps.exif_transpose(Image.open(io.BytesIO(content)))
+                for words in ("evaluate", "1,2,3,4", "5,6,7,8"):
+                    with self.subTest(number=number, width=width, words=words):
+                        expected = (evaluation_view(upright, 40) if words == "evaluate" else
+                                    training_view(upright, self.box(words, *upright.size), 40))
+                        # Turned, rows are resampled before columns: roundings differ.
+                        self.assert_same(self.decode(content, 40, words), planes_of(expected), 1)
+
+    def test_large_pictures_are_turned_too(self):
+        exif = Image.Exif()
+        exif[0x0112] = 6
+        content = self.saved(natural_picture(1501, 999), "JPEG", quality=92, exif=exif)
+        upright = ImageOps.exif_transpose(Image.open(io.BytesIO(content)))
+        self.assertEqual(upright.size, (999, 1501))
+        self.assert_same(self.decode(content, 64), planes_of(evaluation_view(upright, 64)), 4)
+
+    def test_damaged_exif_is_ignored(self):
+        exif = Image.Exif()
+        exif[0x0112] = 6
+        image = rough_picture(50, 30)
+        segment, plain = exif.tobytes(), self.decode(self.saved(image, "JPEG"), 32)
+        exif[0x0112] = 9
+        broken = [segment[:cut] for cut in range(6, len(segment) - 4)]
+        broken += [exif.tobytes(), b"Exif\0\0MM\0\x2a\xff\xff\xff\xff", b"Exif\0\0II\x2a\0\x08\0\0\0\xff\xff"]
+        for content in broken:
+            with self.subTest(content):
+                self.assert_same(self.decode(self.saved(image, "JPEG", exif=content), 32), plain)
+
+    def test_cmyk_is_read_as_adobes_even_without_its_mark(self):
+        content = self.saved(natural_picture(120, 90).convert("CMYK"), "JPEG", quality=95)
+        adobe = content.index(b"\xff\xee")
+        self.assertEqual(content[adobe + 4:adobe + 9], b"Adobe")
+        bare = content[:adobe] + content[adobe + 2 + int.from_bytes(content[adobe + 2:adobe + 4], "big"):]
+        expected = evaluation_view(Image.open(io.BytesIO(bare)).convert("RGB"), 56)
+        self.assert_same(self.decode(bare, 56), planes_of(expected), 1)
+
+    def test_a_jpeg_of_twelve_bits_is_refused(self):
+        content = bytearray(self.saved(natural_picture(16, 16), "JPEG"))
+        content[content.index(b"\xff\xc0") + 4] = 12
+        self.assert_bad(self.decode(bytes(content), 32), "12 bits per colour, where 8 are read")
 
     def test_truncated_files_are_bad_whatever_part_is_wanted(self):
         image = natural_picture(200, 150)

@@ -64,7 +64,7 @@ class DataTest(unittest.TestCase):
         done = self.data("verify", *args)
         self.assertEqual(done.returncode, 65, done.stdout + done.stderr)
         lines = done.stdout.splitlines()
-        self.assertRegex(lines[-1], rf": {len(lines) - 1} problems?$")
+        self.assertRegex(lines[-1], rf": {len(lines) - 1} problems?; checked: \d+ examples read")
         return lines[:-1]
 
     def write_cifar10(self, name="cifar", per_file=40):
@@ -107,7 +107,9 @@ class PackTest(DataTest):
         self.assertEqual(train["shards"]["columns"], {"image": "ndarray:uint8:3,32,32", "label": "int"})
         self.assertEqual(train["shards"]["hashes"], ["sha256", "xxh64"])
         self.assertEqual(train["shards"]["count"], 4)
-        self.assertIn("all is well", self.succeed("verify", "packed", "--decode"))
+        self.assertEqual(self.succeed("verify", "packed"),
+                         "packed: all is well; checked: 240 examples read and decoded, and of their shards "
+                         "sizes, hashes, offsets and labels\n")
 
     def test_compressed_shards_are_smaller_and_the_same(self):
         self.succeed("pack", "shapes", "plain")
@@ -133,7 +135,7 @@ class PackTest(DataTest):
         (self.folder / "photos/train/dog/7.jpg").write_bytes(JPEG)
         self.succeed("pack", "photos", "both")
         self.assertEqual(self.info("both")["sets"][0]["shards"]["columns"]["image"], "bytes")
-        self.succeed("verify", "both", "--decode")
+        self.succeed("verify", "both")
 
     def test_the_same_data_makes_the_same_files(self):
         self.write_cifar10()
@@ -300,8 +302,8 @@ class VerifyTest(DataTest):
         self.write_imagefolder()
         path = self.folder / "photos/train/dog/1.png"
         path.write_bytes(path.read_bytes()[:60])
-        self.succeed("verify", "photos")
-        problem, = self.problems("photos", "--decode")
+        self.assertIn("checked: 16 examples read, not decoded", self.succeed("verify", "photos", "--no-decode"))
+        problem, = self.problems("photos")
         self.assertTrue(problem.startswith("photos/train/dog/1.png: "), problem)
 
 
@@ -317,6 +319,50 @@ class InfoTest(DataTest):
         self.assertEqual((facts["examples"], facts["image"]), (12, [3, 224, 224]))
         self.assertNotIn("shards", facts)
         self.assertIn("cat 6, dog 6", self.succeed("info", "photos"))
+
+    def write(self, name, text):
+        path = self.folder / name
+        path.parent.mkdir(exist_ok=True)
+        path.write_text(text)
+
+    def test_texts_are_described(self):
+        self.write("reviews/train.tsv", "label\ttext\ngood\tfine\nbad\tterrible\n")
+        self.write("reviews/dev.tsv", "label\ttext\ngood\twell\n")
+        self.write("bare.csv", "0,a title,a body\n1,more,text\n0,third,one\n1,last,one\n")
+        self.write("novel/chapter.txt", "It was a dark and stormy night. " * 40)
+        facts = json.loads(self.succeed("info", "reviews", "--label-column", "label", "--json"))
+        self.assertEqual(facts["name"], "table")
+        train = facts["sets"][0]
+        self.assertEqual((train["class_names"], train["class_counts"]), (["bad", "good"], [1, 1]))
+        self.assertEqual((train["examples"], train["text"]["tokens"]), (2, 12))
+        self.assertEqual(self.info("novel")["name"], "text")
+        columns = ["--text-column", "2,3", "--label-column", "1"]
+        out = self.succeed("info", "bare.csv", *columns)
+        self.assertIn("note: bare.csv: the first line names no column that was asked for", out)
+        self.assertNotIn("note", self.succeed("info", "bare.csv", *columns, "--header", "false"))
+        self.assertIn("all is well; checked: 4 examples read\n",
+                      self.succeed("verify", "bare.csv", *columns, "--header", "false"))
+
+    def test_every_listed_data_set_is_known(self):
+        listed = subprocess.run([IMPART, "list", "datasets"], capture_output=True, text=True, check=True)
+        names = [line.split()[0] for line in listed.stdout.splitlines()[1:]]
+        self.assertIn("table", names)
+        for name in names:
+            with self.subTest(name):
+                done = self.data("info", name)
+                if name in ("shapes", "generated"):
+                    self.assertEqual(done.returncode, 0, done.stderr)
+                    self.assertIn("examples", done.stdout)
+                elif name.startswith("cifar"):
+                    self.assertIn(f"'impart data fetch {name} {name}' downloads it", done.stderr)
+                else:
+                    self.assertIn(f"'{name}' is a kind of data", done.stderr)
+
+    def test_pictures_of_other_formats_are_named(self):
+        self.write_imagefolder()
+        self.write("photos/train/cat/more.webp", "")
+        self.assertIn("note: photos/train: left out, since only JPEG and PNG are read: 1 .webp",
+                      self.succeed("info", "photos"))
 
 
 if __name__ == "__main__":

@@ -56,15 +56,14 @@ TEST(TextRows, AreRefusedWithPathAndLine) {
   const TemporaryFolder folder;
   const auto refusal = [&](const std::string& name, const std::string& content) {
     const std::string path = folder.write(name, content);
-    const std::string message = message_of<DataError>([&] {
-      const TextRows table(path, {.text = {"text", "sentence"}, .label = "label"});
-    });
+    const std::string message =
+        message_of<DataError>([&] { const TextRows table(path, {.label = "label"}); });
     return message.substr(std::min(path.size(), message.size()));
   };
   EXPECT_EQ(refusal("a.tsv", ""), ":1: empty; expected a line with the names of columns");
   EXPECT_EQ(refusal("a.tsv", "label\ttext\n\n"), ":1: no rows after the names of columns");
   EXPECT_EQ(refusal("a.tsv", "label\ttxt\n"),
-            ":1: no column text, sentence; the first line has: label, txt");
+            ":1: no column text, sentence, content, review; the first line has: label, txt");
   EXPECT_EQ(refusal("a.tsv", "class\ttext\n"),
             ":1: no column label; the first line has: class, text");
   EXPECT_EQ(refusal("a.tsv", "label\ttext\n0\tfine\n1\n"), ":3: 1 fields instead of 2");
@@ -77,9 +76,50 @@ TEST(TextRows, AreRefusedWithPathAndLine) {
             ":2: text after a closing quote (byte 21)");
   EXPECT_EQ(refusal("a.csv", "label,text\n0,a \"quote\"\n"),
             ":2: a quote inside a field that does not begin with one (byte 15)");
+  EXPECT_EQ(refusal("a.tsv", "a\tb\n0\tfine\n"),
+            ":1: no column text, sentence, content, review; the first line has: a, b; if that is a "
+            "row like the others, columns are numbers: data.text_column=1");
   const std::string other = folder.write("a.txt", "label\ttext\n");
   EXPECT_EQ(message_of<ConfigError>([&] { TextRows(other, {.text = {"text"}}); }),
             other + ": a table's name must end in .tsv or .csv");
+}
+
+TEST(TextRows, WithoutNamesHaveColumnsByNumber) {
+  const TemporaryFolder folder;
+  const std::string path = folder.write("t.csv", "3,Title,\"A, body\"\n1,,more\n");
+  const TextRows rows(path, {.text = {"2", "3"}, .label = "1"});
+  EXPECT_EQ(texts_of(rows), (std::vector<std::string>{"Title A, body", "more"}));
+  EXPECT_EQ(rows.rows()[0].label.text, "3");
+  EXPECT_EQ(rows.rows()[0].line, 1u);
+  EXPECT_EQ(rows.note(),
+            path +
+                ": the first line names no column that was asked for, so it is read as "
+                "a row; data.header=true if it does name columns");
+  const TextColumns told{.text = {"3"}, .header = HeaderLine::kNo};
+  EXPECT_EQ(texts_of(TextRows(path, told)), (std::vector<std::string>{"A, body", "more"}));
+  EXPECT_EQ(TextRows(path, told).note(), "");
+  const std::string single = folder.write("s.tsv", "one\ntwo\n");
+  EXPECT_EQ(texts_of(TextRows(single, {})), (std::vector<std::string>{"one", "two"}));
+  EXPECT_EQ(texts_of(TextRows(folder.write("p.tsv", "one\t0\n"), {.label = "2"})),
+            (std::vector<std::string>{"one"}));
+}
+
+TEST(TextRows, AreReadAsTheHeaderIsToldToBe) {
+  const TemporaryFolder folder;
+  const std::string path = folder.write("t.tsv", "1\t2\nb\tc\n");
+  EXPECT_EQ(texts_of(TextRows(path, {.text = {"2"}, .header = HeaderLine::kYes})),
+            (std::vector<std::string>{"c"}));
+  EXPECT_EQ(texts_of(TextRows(path, {.text = {"2"}, .header = HeaderLine::kNo})),
+            (std::vector<std::string>{"2", "c"}));
+  const auto refusal = [&](const TextColumns& columns) {
+    return message_of<DataError>([&] { TextRows(path, columns); }).substr(path.size());
+  };
+  EXPECT_EQ(refusal({.text = {"3"}, .header = HeaderLine::kNo}),
+            ":1: no column 3; without names they are 1 to 2");
+  EXPECT_EQ(refusal({.header = HeaderLine::kNo}),
+            ":1: which of the 2 columns is the text? Give data.text_column=NUMBER");
+  EXPECT_EQ(refusal({.text = {"2", "body"}, .header = HeaderLine::kYes}),
+            ":1: no column body; the first line has: 1, 2");
 }
 
 TextSpec spec_of(const TemporaryFolder& folder) {
@@ -144,6 +184,23 @@ TEST(TextTable, DrawsRowsForTestingSoThatNoOrderMatters) {
   other.seed = 2;
   EXPECT_NE(load_text(other).test.origins[0].line + load_text(other).test.origins[1].line,
             data.test.origins[0].line + data.test.origins[1].line);
+}
+
+TEST(TextTable, JoinsColumnsAndSaysWhatItGuessed) {
+  const TemporaryFolder folder;
+  folder.write("train.csv", "0,a,b\n1,c,d\n");
+  folder.write("dev.csv", "0,e,f\n");
+  TextSpec spec = spec_of(folder);
+  spec.text_column = "2,3";
+  spec.label_column = "1";
+  const TextData data = load_text(spec);
+  EXPECT_EQ(text_of(data.train, data.tokenizer.get(), ExampleId{1}), "c d");
+  EXPECT_EQ(data.train.count(), 2u);
+  EXPECT_EQ(data.notes.size(), 2u);
+  EXPECT_EQ(dataset_of(load_text(spec)).notes, data.notes);
+  spec.header = "maybe";
+  EXPECT_EQ(message_of<ConfigError>([&] { load_text(spec); }),
+            "data.header is 'maybe'; allowed: auto, true, false");
 }
 
 TEST(TextTable, GivesBlocksWithoutLabels) {
