@@ -373,7 +373,7 @@ class OtherCommandsTest(CommandTest):
             self.assertIn(message, done.stderr)
         done = alone("epochs=4")
         self.assertEqual(done.returncode, 2)
-        self.assertIn("this impart was built without the training engine", done.stderr)
+        self.assertIn("this needs impart-engine, which computes with models", done.stderr)
         self.assertEqual(done.stderr.count("\n"), 1)
 
     def test_loads_neither_the_tensor_library_nor_mpi(self):
@@ -413,7 +413,7 @@ class OtherCommandsTest(CommandTest):
         self.fail_with(2, "unknown command 'tarin', did you mean 'train'?", "tarin")
         self.fail_with(2, "unknown command 'ftech', did you mean 'fetch'?", "data", "ftech", "x")
         self.fail_with(2, "give a command: info, pack, verify, blocks, fetch", "data")
-        self.fail_with(2, "give a command: train, study, data")
+        self.fail_with(2, "give a command: train, evaluate, predict")
         self.fail_with(2, "'epochs' is a setting, which is written with its value: epochs=VALUE",
                        "train", "epochs")
 
