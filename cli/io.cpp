@@ -12,7 +12,7 @@
 #include "cli/commands.h"
 #include "cli/io_output.h"
 #include "cli/presets.h"
-#include "cli/progress_line.h"
+#include "cli/terminal/progress_line.h"
 #include "impart/config/config_file.h"
 #include "impart/core/error.h"
 #include <CLI/CLI.hpp>

@@ -9,7 +9,7 @@
 #include <nlohmann/json.hpp>
 
 #include "cli/output.h"
-#include "cli/text_table.h"
+#include "cli/terminal/text_table.h"
 
 namespace impart::cli {
 namespace {

@@ -9,8 +9,8 @@
 #include "cli/commands.h"
 #include "cli/engine.h"
 #include "cli/output.h"
-#include "cli/terminal.h"
-#include "cli/terminal_text.h"
+#include "cli/terminal/terminal.h"
+#include "cli/terminal/terminal_text.h"
 #include "cli/usage.h"
 #include "impart/core/error.h"
 #include <CLI/CLI.hpp>

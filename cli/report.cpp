@@ -9,7 +9,7 @@
 
 #include "cli/commands.h"
 #include "cli/output.h"
-#include "cli/progress_line.h"
+#include "cli/terminal/progress_line.h"
 #include "impart/core/error.h"
 #include "impart/report/escape.h"
 #include "impart/report/numbers.h"

@@ -16,7 +16,7 @@
 #include "cli/study_display.h"
 #include "cli/study_status.h"
 #include "cli/study_text.h"
-#include "cli/terminal_text.h"
+#include "cli/terminal/terminal_text.h"
 #include "cli/usage.h"
 #include "impart/config/model_names.h"
 #include "impart/core/error.h"

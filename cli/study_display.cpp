@@ -7,7 +7,7 @@
 
 #include "cli/output.h"
 #include "cli/study_text.h"
-#include "cli/terminal_text.h"
+#include "cli/terminal/terminal_text.h"
 
 namespace impart::cli {
 namespace {

@@ -5,7 +5,7 @@
 
 #include <fmt/format.h>
 
-#include "cli/terminal_text.h"
+#include "cli/terminal/terminal_text.h"
 
 namespace impart::cli {
 namespace {

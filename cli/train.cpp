@@ -13,7 +13,7 @@
 #include "cli/commands.h"
 #include "cli/output.h"
 #include "cli/presets.h"
-#include "cli/terminal_text.h"
+#include "cli/terminal/terminal_text.h"
 #include "cli/usage.h"
 #include "impart/config/config_file.h"
 #include "impart/config/config_text.h"

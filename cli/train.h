@@ -2,7 +2,7 @@
 
 #include <string>
 
-#include "cli/terminal.h"
+#include "cli/terminal/terminal.h"
 #include "impart/config/config.h"
 
 namespace impart::cli {

@@ -7,9 +7,9 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
-#include "cli/line_layout.h"
 #include "cli/output.h"
-#include "cli/terminal_text.h"
+#include "cli/terminal/line_layout.h"
+#include "cli/terminal/terminal_text.h"
 
 namespace impart::cli {
 namespace {

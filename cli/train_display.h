@@ -5,7 +5,7 @@
 #include <optional>
 #include <string>
 
-#include "cli/terminal.h"
+#include "cli/terminal/terminal.h"
 #include "impart/train/run.h"
 
 namespace impart::cli {

@@ -9,7 +9,7 @@
 #include "cli/engine.h"
 #include "cli/output.h"
 #include "cli/stop.h"
-#include "cli/terminal_text.h"
+#include "cli/terminal/terminal_text.h"
 #include "cli/train.h"
 #include "cli/train_display.h"
 #include "cli/train_json.h"

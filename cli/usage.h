@@ -4,7 +4,7 @@
 #include <span>
 #include <string>
 
-#include "cli/terminal.h"
+#include "cli/terminal/terminal.h"
 
 namespace CLI {
 class App;

@@ -10,8 +10,8 @@
 
 #include "cli/commands.h"
 #include "cli/output.h"
-#include "cli/terminal_text.h"
-#include "cli/text_table.h"
+#include "cli/terminal/terminal_text.h"
+#include "cli/terminal/text_table.h"
 #include "impart/core/error.h"
 #include "impart/results/run_difference.h"
 #include <CLI/CLI.hpp>

@@ -5,7 +5,7 @@
 
 #include "cli/commands.h"
 #include "cli/output.h"
-#include "cli/terminal_text.h"
+#include "cli/terminal/terminal_text.h"
 #include "impart/trained/exports.h"
 #include <CLI/CLI.hpp>
 

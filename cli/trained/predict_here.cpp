@@ -6,7 +6,7 @@
 
 #include "cli/commands.h"
 #include "cli/output.h"
-#include "cli/terminal_text.h"
+#include "cli/terminal/terminal_text.h"
 #include "cli/trained/machine.h"
 #include "cli/trained/requests.h"
 #include "impart/core/error.h"

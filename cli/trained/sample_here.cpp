@@ -5,7 +5,7 @@
 #include <unistd.h>
 
 #include "cli/output.h"
-#include "cli/terminal_text.h"
+#include "cli/terminal/terminal_text.h"
 #include "cli/trained/machine.h"
 #include "cli/trained/requests.h"
 #include "impart/train/use/sampling.h"

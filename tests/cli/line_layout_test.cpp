@@ -1,10 +1,10 @@
-#include "cli/line_layout.h"
+#include "cli/terminal/line_layout.h"
 
 #include <vector>
 
 #include <gtest/gtest.h>
 
-#include "cli/terminal_text.h"
+#include "cli/terminal/terminal_text.h"
 
 namespace impart::cli {
 namespace {

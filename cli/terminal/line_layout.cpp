@@ -1,11 +1,11 @@
-#include "cli/line_layout.h"
+#include "cli/terminal/line_layout.h"
 
 #include <algorithm>
 #include <cmath>
 #include <numeric>
 #include <vector>
 
-#include "cli/terminal_text.h"
+#include "cli/terminal/terminal_text.h"
 
 namespace impart::cli {
 namespace {

@@ -1,17 +1,18 @@
 // impart data verify: is a data set what it should be?
 
+#include "impart/data/mds/verify.h"
+
 #include <memory>
 
 #include <fmt/format.h>
 
 #include "cli/commands.h"
-#include "cli/data.h"
+#include "cli/data/data.h"
 #include "cli/output.h"
-#include "cli/progress_line.h"
-#include "cli/terminal_text.h"
+#include "cli/terminal/progress_line.h"
+#include "cli/terminal/terminal_text.h"
 #include "impart/core/error.h"
 #include "impart/data/mds/index.h"
-#include "impart/data/mds/verify.h"
 #include <CLI/CLI.hpp>
 
 namespace impart::cli {

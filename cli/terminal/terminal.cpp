@@ -1,4 +1,4 @@
-#include "cli/terminal.h"
+#include "cli/terminal/terminal.h"
 
 #include <algorithm>
 #include <cstdlib>
@@ -7,7 +7,7 @@
 #include <unistd.h>
 
 #include "cli/output.h"
-#include "cli/terminal_text.h"
+#include "cli/terminal/terminal_text.h"
 
 namespace impart::cli {
 namespace {

@@ -1,4 +1,4 @@
-#include "cli/progress_line.h"
+#include "cli/terminal/progress_line.h"
 
 #include <utility>
 
@@ -6,7 +6,7 @@
 #include <unistd.h>
 
 #include "cli/output.h"
-#include "cli/terminal_text.h"
+#include "cli/terminal/terminal_text.h"
 
 namespace impart::cli {
 namespace {

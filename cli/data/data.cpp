@@ -1,14 +1,14 @@
 // impart data: look at, pack and check data sets.
 
-#include "cli/data.h"
+#include "cli/data/data.h"
 
 #include <filesystem>
 
 #include <fmt/format.h>
 
 #include "cli/commands.h"
-#include "cli/data_blocks.h"
-#include "cli/data_fetch.h"
+#include "cli/data/blocks.h"
+#include "cli/data/fetch.h"
 #include "impart/core/error.h"
 #include "impart/data/fetch/table.h"
 #include "impart/data/mds/dataset.h"

@@ -5,7 +5,7 @@
 #include <string>
 #include <string_view>
 
-#include "cli/terminal.h"
+#include "cli/terminal/terminal.h"
 
 namespace impart::cli {
 

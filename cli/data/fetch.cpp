@@ -1,6 +1,6 @@
 // impart data fetch: downloads a published data set, ready for training.
 
-#include "cli/data_fetch.h"
+#include "cli/data/fetch.h"
 
 #include <cstdlib>
 #include <memory>
@@ -11,8 +11,8 @@
 
 #include "cli/commands.h"
 #include "cli/output.h"
-#include "cli/progress_line.h"
 #include "cli/stop.h"
+#include "cli/terminal/progress_line.h"
 #include "impart/data/fetch/fetch.h"
 #include <CLI/CLI.hpp>
 

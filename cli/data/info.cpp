@@ -9,10 +9,10 @@
 #include <fmt/ranges.h>
 #include <nlohmann/json.hpp>
 
-#include "cli/data.h"
+#include "cli/data/data.h"
 #include "cli/output.h"
-#include "cli/progress_line.h"
-#include "cli/terminal_text.h"
+#include "cli/terminal/progress_line.h"
+#include "cli/terminal/terminal_text.h"
 #include "impart/data/mds/index.h"
 #include <CLI/CLI.hpp>
 

@@ -1,17 +1,18 @@
 // impart data pack: any data set as MDS shards.
 
+#include "impart/data/mds/pack.h"
+
 #include <filesystem>
 #include <memory>
 
 #include <fmt/format.h>
 
 #include "cli/commands.h"
-#include "cli/data.h"
+#include "cli/data/data.h"
 #include "cli/output.h"
-#include "cli/progress_line.h"
 #include "cli/stop.h"
+#include "cli/terminal/progress_line.h"
 #include "impart/core/error.h"
-#include "impart/data/mds/pack.h"
 #include <CLI/CLI.hpp>
 
 namespace impart::cli {

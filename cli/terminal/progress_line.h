@@ -7,7 +7,7 @@
 #include <string>
 #include <thread>
 
-#include "cli/terminal.h"
+#include "cli/terminal/terminal.h"
 #include "impart/core/progress.h"
 
 namespace impart::cli {

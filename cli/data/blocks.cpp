@@ -1,6 +1,6 @@
 // impart data blocks: the examples of a text data set, chosen ones or the hardest, with their text.
 
-#include "cli/data_blocks.h"
+#include "cli/data/blocks.h"
 
 #include <algorithm>
 #include <filesystem>
@@ -9,10 +9,10 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
-#include "cli/data.h"
+#include "cli/data/data.h"
 #include "cli/output.h"
-#include "cli/progress_line.h"
-#include "cli/terminal_text.h"
+#include "cli/terminal/progress_line.h"
+#include "cli/terminal/terminal_text.h"
 #include "impart/core/column_file.h"
 #include "impart/core/error.h"
 #include "impart/data/datasets.h"
