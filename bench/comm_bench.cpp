@@ -1,12 +1,16 @@
 // What an exact all-reduce costs beside a plain one, and a pending one beside both: the gradient of
 // a ResNet-18, best of several rounds, one contribution per process.
 //
-//   mpirun -n 2 build/release/bin/comm_bench [ELEMENTS [ROUNDS]]
+//   mpirun -n 2 build/release/bin/comm_bench [ELEMENTS [ROUNDS [TIMEOUT]]]
+//
+// TIMEOUT, in seconds, is that of comm.timeout: 0 leaves out what watches the other processes. Both
+// in turns show what watching costs.
 //
 // Checks the answers first: the plain sum against one made here, the exact one against the exact
 // sum of all contributions in one process.
 
 #include <algorithm>
+#include <chrono>
 #include <cmath>
 #include <functional>
 #include <limits>
@@ -74,7 +78,9 @@ double best_of(int rounds, Communicator& communicator, const std::vector<float>&
 }  // namespace
 
 int main(int argc, char** argv) {
-  const auto communicator = impart::comm::make_communicator();
+  impart::comm::CommunicatorSpec spec;
+  if (argc > 3) spec.timeout = std::chrono::seconds(std::stoi(argv[3]));
+  const auto communicator = impart::comm::make_communicator(spec);
   const std::size_t elements = argc > 1 ? std::stoull(argv[1]) : 11'000'000;
   const int rounds = argc > 2 ? std::stoi(argv[2]) : 10;
   const std::vector<float> mine = gradient_of(communicator->rank(), elements);

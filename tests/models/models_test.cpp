@@ -60,7 +60,7 @@ TEST_P(EveryModel, IsDrawnFromTheSeedAlone) {
   };
   const auto first = draw(1), again = draw(1), other = draw(2);
   for (std::size_t i = 0; i < first.size(); ++i) EXPECT_TRUE(torch::equal(first[i], again[i]));
-  EXPECT_FALSE(torch::equal(first[0], other[0]));
+  EXPECT_FALSE(torch::equal(first[first.size() - 2], other[first.size() - 2]));  // fc.weight
 }
 
 TEST_P(EveryModel, RefusesASpecWithoutClasses) {
@@ -128,6 +128,35 @@ TEST(Initialise, DrawsParameterIFromStreamI) {
     const double expected = (2 * random.uniform() - 1) / std::sqrt(256.0);
     EXPECT_EQ(weight[i].item<float>(), static_cast<float>(expected));
   }
+}
+
+TEST(Initialise, StartsTheFastNetAsABasisOfPatches) {
+  auto model = make_fast_cnn({});
+  initialise_parameters(*model, 11);
+  const torch::Tensor filters = model->named_parameters()["conv1.weight"].detach().flatten(1);
+  const torch::Tensor even = filters.slice(0, 0, {}, 2), odd = filters.slice(0, 1, {}, 2);
+  EXPECT_TRUE(torch::equal(even, -odd));
+  EXPECT_LT(relative_distance(even.matmul(even.t()), torch::eye(even.size(0))), 1e-6);
+  EXPECT_LT(relative_distance(filters[0], torch::full({27}, 1 / std::sqrt(27.0))), 1e-6);
+  // Then the slowest changes: along columns, rows, and channels (red against blue).
+  for (const std::int64_t i : {1, 2, 3}) {
+    const torch::Tensor filter = filters[2 * i].view({3, 3, 3});
+    EXPECT_LT(relative_distance(filter.select(3 - i, 0), -filter.select(3 - i, 2)), 1e-6) << i;
+    EXPECT_LT(filter.select(3 - i, 1).abs().max().item<float>(), 1e-6) << i;
+  }
+}
+
+TEST(Initialise, LetsLaterFiltersOfTheFastNetPassOnWhatTheyGet) {
+  auto model = make_fast_cnn({});
+  initialise_parameters(*model, 11);
+  const torch::Tensor weight = model->named_parameters()["conv2.weight"].detach();
+  const std::int64_t in = weight.size(1);
+  const torch::Tensor images = random_tensor({2, in, 5, 5}, 3);
+  const torch::Tensor result = torch::conv2d(images, weight, {}, 1, 1);
+  EXPECT_TRUE(torch::equal(result.slice(1, 0, in), images));
+  const torch::Tensor rest = weight.slice(0, in);
+  const double deviation = std::sqrt(2.0 / (9.0 * static_cast<double>(weight.size(0))));
+  EXPECT_NEAR(rest.std().item<double>() / deviation, 1, 0.05);
 }
 
 TEST(Initialise, RefusesAParameterItHasNoRuleFor) {

@@ -37,4 +37,16 @@ AugmentPlan flip(const AugmentSpec& spec) {
       {.seed = spec.seed, .epoch = spec.epoch, .examples = spec.examples, .padding = 0});
 }
 
+AugmentPlan shift_and_mirror(const AugmentSpec& spec) {
+  AugmentPlan plan = crop_and_flip(
+      {.seed = spec.seed, .epoch = spec.epoch, .examples = spec.examples, .padding = 2});
+  RandomStream sides({.seed = spec.seed, .purpose = Purpose("sides")});
+  for (std::int32_t& choice : plan) {
+    CropFlip change = unpack_crop_flip(choice);
+    change.mirrored = ((sides.next32() >> 31) ^ (spec.epoch & 1)) != 0;
+    choice = pack(change);
+  }
+  return plan;
+}
+
 }  // namespace impart::data

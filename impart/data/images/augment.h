@@ -52,7 +52,11 @@ using Augmentation = AugmentPlan(const AugmentSpec& spec);
 /// `crop-flip` draws from the stream (seed, "augment", epoch): word i decides example i. Of the
 /// 2 (2 padding + 1)² choices each is as likely as the others to within 2^-15 of its probability.
 /// About 10 ns an example. `resized-crop-flip` mirrors as crop-flip with padding 0 does.
-Augmentation leave_alone, crop_and_flip, flip;
+///
+/// `shift-mirror` shifts as crop-flip with padding 2 does, and mirrors a random half of the
+/// examples in even epochs, the other half in odd ones: two epochs show both sides of every example
+/// (K. Jordan's alternating flip, 2024).
+Augmentation leave_alone, crop_and_flip, flip, shift_and_mirror;
 
 struct AugmentationEntry : Entry<Augmentation> {
   /// Whether images are decoded with random choices, too (decode_choices, example_set.h).
@@ -66,6 +70,8 @@ inline constexpr AugmentationEntry kAugmentations[] = {
     {{"resized-crop-flip",
       "photos: random part of random size, random mirroring; other images: mirroring only", flip},
      true},
+    {{"shift-mirror", "random shifts of up to 2 pixels, mirrored in every second epoch",
+      shift_and_mirror}},
 };
 static_assert(names_are_unique(kAugmentations));
 

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <map>
+#include <utility>
 
 #include <gtest/gtest.h>
 
@@ -70,6 +71,28 @@ TEST(CropFlipPlan, WithoutPaddingOnlyMirrors) {
     EXPECT_EQ(choice.right, 0);
     EXPECT_EQ(choice.down, 0);
   }
+}
+
+TEST(ShiftMirrorPlan, ShowsEveryExampleFromBothSidesInTwoEpochs) {
+  const AugmentPlan even = shift_and_mirror({.seed = 3, .epoch = 4, .examples = 1000});
+  const AugmentPlan odd = shift_and_mirror({.seed = 3, .epoch = 5, .examples = 1000});
+  int mirrored = 0;
+  for (std::size_t i = 0; i < even.size(); ++i) {
+    ASSERT_NE(unpack_crop_flip(even[i]).mirrored, unpack_crop_flip(odd[i]).mirrored) << i;
+    mirrored += unpack_crop_flip(even[i]).mirrored;
+  }
+  EXPECT_NEAR(mirrored, 500, 80);
+}
+
+TEST(ShiftMirrorPlan, ShiftsByUpToTwoPixels) {
+  std::map<std::pair<int, int>, int> counts;
+  for (const std::int32_t packed : shift_and_mirror({.seed = 3, .examples = 25000})) {
+    const CropFlip choice = unpack_crop_flip(packed);
+    ++counts[{choice.right, choice.down}];
+  }
+  EXPECT_EQ(counts.size(), 25u);
+  EXPECT_EQ(counts.begin()->first, std::pair(-2, -2));
+  for (const auto& [shift, count] : counts) EXPECT_NEAR(count, 1000, 160) << shift.first;
 }
 
 TEST(CropFlipPlan, RejectsPaddingItCannotPack) {
