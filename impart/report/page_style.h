@@ -117,6 +117,7 @@ nav input:checked~.links{display:flex}
 .page,nav{padding-left:.8rem;padding-right:.8rem}.verdict{padding:.8rem .9rem}
 .headline{font-size:1.02rem}figure,.gallery{padding:.5rem}
 figure .wide{display:none}figure .narrow{display:block}
+.gallery:has(>details){padding:.45rem .5rem}
 .tiles{grid-template-columns:repeat(auto-fill,minmax(4.5rem,1fr));gap:.5rem}}
 @media print{nav{display:none}body{display:block}.scroll,.long{overflow:visible;max-height:none}
 figure,.table{break-inside:avoid}}
