@@ -25,6 +25,7 @@ try:
     from setuptools.command.build_scripts import build_scripts
 except ImportError:  # before setuptools 63
     from distutils.command.build_scripts import build_scripts
+from distutils.command.install_data import install_data  # setuptools brings it
 
 ROOT = pathlib.Path(__file__).resolve().parent
 
@@ -91,6 +92,18 @@ class BuildCommand(build_scripts):
         return (work / "prefix" / "bin").iterdir()
 
 
+class InstallData(install_data):
+    """Presets, and the manual pages, which the command writes."""
+
+    def run(self):
+        command = pathlib.Path(self.get_finalized_command("build_scripts").build_dir) / "impart"
+        pages = pathlib.Path(self.get_finalized_command("build").build_temp) / "man"
+        if subprocess.run([command.resolve(), "man", "--write", pages], check=False,
+                          stderr=subprocess.DEVNULL).returncode == 0:
+            self.data_files.append(("share/man/man1", sorted(map(str, pages.iterdir()))))
+        super().run()
+
+
 def why_left_out(error):
     """A sentence for the user: `error` is of CMake, of the compiler if it has no text."""
     missing = re.search(r'Could NOT find (\w+)|provided by\s+"([\w-]+)"', error.stderr or "")
@@ -126,5 +139,5 @@ setup(
     data_files=presets(),
     scripts=["impart"],
     ext_modules=[Extension("impart._core", sources=[])],
-    cmdclass={"build_ext": BuildCore, "build_scripts": BuildCommand},
+    cmdclass={"build_ext": BuildCore, "build_scripts": BuildCommand, "install_data": InstallData},
 )

@@ -52,11 +52,19 @@ _impart() {
   compadd -a others
   (( $#settings + $#others )) || _files
 }
-(( $+functions[compdef] )) && compdef _impart impart
+if [[ $funcstack[1] == _impart ]]; then
+  _impart "$@"  # this file was loaded for the first word to be completed
+elif (( $+functions[compdef] )); then
+  compdef _impart impart
+fi
 )";
 
 constexpr std::string_view kFish = R"(# fish: impart completion fish | source
-complete -c impart -a '(impart candidates -- (commandline -opc)[2..-1] (commandline -ct))'
+function __impart_candidates
+  impart candidates -- (commandline -opc)[2..-1] (commandline -ct) 2> /dev/null
+end
+complete -c impart -f -a '(__impart_candidates)'
+complete -c impart -n 'not __impart_candidates | string length -q' -F
 )";
 
 struct Shell {
@@ -151,7 +159,10 @@ Candidates find_candidates(const CLI::App& app, const std::vector<std::string>& 
 void add_completion_command(CLI::App& app) {
   auto* command =
       app.add_subcommand("completion", "Print what makes a shell complete impart's commands");
-  command->footer("bash: source <(impart completion bash); fish: impart completion fish | source");
+  command->footer(
+      "bash: source <(impart completion bash)\nzsh, after compinit: source <(impart completion "
+      "zsh)\n"
+      "fish: impart completion fish | source");
   auto shell = std::make_shared<std::string>();
   command->add_option("SHELL", *shell, "bash, zsh or fish")->required();
   command->callback([shell] { answer_text(find_entry(kShells, "shell", *shell).script); });

@@ -198,10 +198,7 @@ void add_text_options(CLI::App& command, data::TextSpec& spec, BlocksOptions& op
       ->capture_default_str();
   command.add_option("--limit", spec.limit, "train on so many examples only");
   command.add_option("--text-column", spec.text_column, "of a table; several as in title,body");
-  command
-      .add_option("--header", spec.header, "whether the first line of a table names its columns")
-      ->check(CLI::IsMember({"auto", "true", "false"}))
-      ->capture_default_str();
+  add_header_option(command, spec.header);
   command.add_option("--label-column", spec.label_column, "of a table; '' for blocks of its texts")
       ->capture_default_str();
   command.add_option("--seed", spec.seed, "of generated text, and of rows drawn for testing")

@@ -164,8 +164,11 @@ OpenedData open_sets(const DataPath& path) {
 void add_table_options(CLI::App& command, DataPath& path) {
   command.add_option("--text-column", path.text_column, "of a table; several as in title,body");
   command.add_option("--label-column", path.label_column, "of a table; none if left out");
-  command
-      .add_option("--header", path.header, "whether the first line of a table names its columns")
+  add_header_option(command, path.header);
+}
+
+void add_header_option(CLI::App& command, std::string& header) {
+  command.add_option("--header", header, "whether the first line of a table names its columns")
       ->check(CLI::IsMember({"auto", "true", "false"}))
       ->capture_default_str();
 }

@@ -58,6 +58,7 @@ OpenedData open_sets(const DataPath& path);
 
 /// What a table needs to be read.
 void add_table_options(CLI::App& command, DataPath& path);
+void add_header_option(CLI::App& command, std::string& header);
 
 /// "64.0 MiB"
 std::string format_bytes(double bytes);

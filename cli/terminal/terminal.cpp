@@ -12,6 +12,13 @@
 namespace impart::cli {
 namespace {
 
+using namespace std::chrono_literals;
+
+/// Whoever drags the border of a window changes its size many times, and tmux says so only every
+/// 250 ms. Lines painted for an earlier size would be broken, and where they begin would be
+/// unknown.
+constexpr auto kResizeTime = 300ms;
+
 std::string_view environment(const char* name) {
   const char* value = std::getenv(name);
   return value == nullptr ? "" : value;
@@ -73,10 +80,20 @@ std::string Painting::back_to_start() const {
   return rows > 1 ? fmt::format("\r\x1b[{}A", rows - 1) : "\r";
 }
 
+bool Painting::is_being_resized() {
+  const std::size_t columns = terminal_size(STDERR_FILENO).columns;
+  if (columns_ != 0 && columns != columns_) resized_at_ = Clock::now();
+  columns_ = columns;
+  return Clock::now() - resized_at_ < kResizeTime;
+}
+
 void Painting::paint(const std::vector<std::string>& lines) {
+  if (is_being_resized()) return;
   std::string text = back_to_start();
+  // A row is erased before it is written: what was only erased behind its text would still count as
+  // text when tmux breaks it.
   for (std::size_t i = 0; i < lines.size(); ++i) {
-    text += fmt::format("{}{}\x1b[K", i == 0 ? "" : "\r\n", lines[i]);
+    text += fmt::format("{}\x1b[2K{}", i == 0 ? "" : "\r\n", lines[i]);
   }
   say_text(text + "\x1b[J");
   painted_ = lines;

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <chrono>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -29,7 +30,8 @@ std::size_t visible_columns(std::string_view text);
 
 /// Lines at the bottom of the terminal that are painted over in place, on stderr. Whoever writes
 /// anything else clears them first. After the terminal became narrower, what its lines were broken
-/// into is painted over, too.
+/// into is painted over, too, unless it has left the window at its top; while its size changes
+/// nothing is painted.
 class Painting {
  public:
   Painting() = default;
@@ -43,9 +45,14 @@ class Painting {
   void clear();
 
  private:
+  using Clock = std::chrono::steady_clock;
+
+  bool is_being_resized();
   std::string back_to_start() const;
 
   std::vector<std::string> painted_;
+  std::size_t columns_ = 0;  ///< as last seen
+  Clock::time_point resized_at_ = {};
 };
 
 }  // namespace impart::cli

@@ -86,6 +86,11 @@ class Sorter {
 
 }  // namespace
 
+bool is_file(const std::string& path) {
+  std::error_code ignored;
+  return fs::is_regular_file(path, ignored);
+}
+
 KnownFiles sort_files(const std::string& folder, std::span<const char* const> patterns) {
   return Sorter(folder, patterns).sort();
 }

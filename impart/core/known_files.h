@@ -6,6 +6,9 @@
 
 namespace impart {
 
+/// Whether there is a regular file of that name; one that cannot be looked at is not there.
+bool is_file(const std::string& path);
+
 /// What is in a folder, by whether it was expected there. Paths are relative to the folder, sorted,
 /// what is in a folder before the folder itself.
 struct KnownFiles {

@@ -32,7 +32,8 @@ std::size_t edit_distance(std::string_view a, std::string_view b) {
 
 std::string_view nearest_name(std::string_view typed, std::span<const std::string_view> allowed) {
   std::string_view nearest;
-  std::size_t smallest = std::max<std::size_t>(2, typed.size() / 3) + 1;
+  const std::size_t most = typed.size() < 5 ? 1 : std::max<std::size_t>(2, typed.size() / 3);
+  std::size_t smallest = most + 1;
   for (const std::string_view name : allowed) {
     const std::size_t distance = edit_distance(typed, name);
     if (distance < smallest && distance < name.size()) {

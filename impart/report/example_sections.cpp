@@ -182,9 +182,10 @@ std::optional<Figure> worker_histograms(const Analysis& analysis, const Example&
 Cell correlation_cell(const std::vector<double>& a, const std::vector<double>& b) {
   const auto correlation = statistics::rank_correlation(Scores(a), Scores(b));
   if (!correlation) return missing_cell();
-  return {.text = fmt::format("{:.2f}", correlation->rho),
-          .value = correlation->rho,
-          .shade = correlation->rho};
+  return {
+      .text = fmt::format("{}{:.2f}", correlation->rho < 0 ? "−" : "", std::abs(correlation->rho)),
+      .value = correlation->rho,
+      .shade = correlation->rho};
 }
 
 Table correlation_table(const Analysis& analysis, const Example& example,

@@ -164,8 +164,9 @@ struct BlockRenderer {
     }
     if (table.collapsed) {
       return fmt::format(
-          "<details><summary>{} ({} rows)</summary><div class=\"box\">{}</div>{}</details>\n",
-          for_html(table.caption), table.rows.size(), table_body(table), notes);
+          "<details><summary>{} ({} {})</summary><div class=\"box\">{}</div>{}</details>\n",
+          for_html(table.caption), table.rows.size(), table.rows.size() == 1 ? "row" : "rows",
+          table_body(table), notes);
     }
     return fmt::format("<div class=\"table\"><p class=\"label\">{}</p>{}{}</div>\n",
                        for_html(table.caption), table_body(table), notes);

@@ -117,7 +117,8 @@ nav input:checked~.links{display:flex}
 .page,nav{padding-left:.8rem;padding-right:.8rem}.verdict{padding:.8rem .9rem}
 .headline{font-size:1.02rem}figure,.gallery{padding:.5rem}
 figure .wide{display:none}figure .narrow{display:block}
-.tiles{grid-template-columns:repeat(auto-fill,minmax(4.7rem,1fr))}}
+.gallery:has(>details){padding:.45rem .5rem}
+.tiles{grid-template-columns:repeat(auto-fill,minmax(4.5rem,1fr));gap:.5rem}}
 @media print{nav{display:none}body{display:block}.scroll,.long{overflow:visible;max-height:none}
 figure,.table{break-inside:avoid}}
 )css";
@@ -126,7 +127,7 @@ figure,.table{break-inside:avoid}}
 /// with the names of the columns in it. {0} stands for N.
 inline constexpr std::string_view kCardStyle = R"css(
 @container (max-width:{0}rem){{.fit-{0} thead{{display:none}}.fit-{0},.fit-{0} tbody{{display:block}}
-.fit-{0} tr{{display:grid;grid-template-columns:repeat(auto-fill,minmax(8.2rem,1fr));gap:.35rem .9rem;
+.fit-{0} tr{{display:grid;grid-template-columns:repeat(auto-fill,minmax(min(9.4rem,45%),1fr));gap:.35rem .9rem;
 padding:.6rem .8rem;border-bottom:1px solid var(--line)}}
 .fit-{0} td,.fit-{0} td.wrap{{display:block;text-align:left;white-space:normal;border:0;padding:.1rem .3rem;min-width:0;
 border-radius:4px}}

@@ -65,6 +65,13 @@ Table runs_table(const GroupAnalysis& group, const Analysis& analysis, const std
   return table;
 }
 
+std::string configuration_title(const GroupAnalysis& group, const ArmAnalysis& shown) {
+  const std::string title = fmt::format("complete configuration of {}", shown.arm->name);
+  const bool is_alone = group.arms.size() == 1 && shown.arm->runs.size() == 1;
+  return is_alone ? title
+                  : title + "; the others differ in the keys below, in seed, name and output";
+}
+
 }  // namespace
 
 std::vector<Block> list_diverged_runs(const Analysis& analysis, const SectionSpec&) {
@@ -103,11 +110,7 @@ std::vector<Block> list_provenance(const Analysis& analysis, const SectionSpec&)
     const ArmAnalysis& first = group.baseline() != nullptr ? *group.baseline() : group.arms.front();
     const results::RunResult& run = first.arm->runs.front();
     if (!run.config.empty()) {
-      blocks.emplace_back(Verbatim{
-          fmt::format("{}complete configuration of {}; the others differ in the keys below, in "
-                      "seed, name and output",
-                      start, first.arm->name),
-          run.config});
+      blocks.emplace_back(Verbatim{start + configuration_title(group, first), run.config});
     }
     if (group.arms.size() > 1) blocks.emplace_back(settings_table(group, start));
     blocks.emplace_back(runs_table(group, analysis, start));

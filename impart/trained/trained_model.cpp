@@ -7,17 +7,13 @@
 
 #include "impart/config/config_file.h"
 #include "impart/core/error.h"
+#include "impart/core/known_files.h"
 #include "impart/run/checkpoint.h"
 
 namespace impart::trained {
 namespace {
 
 namespace fs = std::filesystem;
-
-bool is_file(const std::string& path) {
-  std::error_code ignored;
-  return fs::is_regular_file(path, ignored);
-}
 
 /// The first that is there; "" if none is.
 std::string first_file(const std::array<std::string, 2>& paths) {

@@ -19,11 +19,6 @@ namespace {
 
 namespace fs = std::filesystem;
 
-bool is_regular(const fs::path& path) {
-  std::error_code ignored;
-  return fs::is_regular_file(path, ignored);
-}
-
 /// What torch.save writes is a zip file, or in old versions a pickle itself.
 bool is_pickle(std::string_view content) {
   return content.starts_with("PK\x03\x04") || content.starts_with("\x80");
@@ -51,13 +46,13 @@ std::vector<std::string> weights_in(const std::string& folder) {
 }  // namespace
 
 std::string find_weights(const std::string& from) {
-  if (is_regular(from)) return check_file(from);
+  if (is_file(from)) return check_file(from);
   std::error_code ignored;
   if (!fs::is_directory(from, ignored)) {
     throw DataError(fmt::format("model.from: {}: there is no such file or folder", from));
   }
-  if (is_regular(fs::path(from) / kWeightsFile)) return from + "/" + kWeightsFile;
-  if (is_regular(fs::path(from) / "config.yaml")) return find_trained_model(from).weights();
+  if (is_file(fs::path(from) / kWeightsFile)) return from + "/" + kWeightsFile;
+  if (is_file(fs::path(from) / "config.yaml")) return find_trained_model(from).weights();
   const std::vector<std::string> found = weights_in(from);
   if (found.size() == 1) return from + "/" + found.front();
   throw DataError(fmt::format(
@@ -69,7 +64,7 @@ std::string find_weights(const std::string& from) {
 void check_architecture(const std::string& weights, const ModelCard& card) {
   const std::string path = (fs::path(weights).parent_path() / "config.json").string();
   const config::ModelName* model = config::find_model_name(card.model);
-  if (!is_regular(path) || model == nullptr || model->gpt.heads == 0) return;
+  if (!is_file(path) || model == nullptr || model->gpt.heads == 0) return;
   const InputFile file(path);
   const nlohmann::json json = parse_json(file.text(), path);
   const auto member = [&](const char* name, const nlohmann::json& usual) {

@@ -115,6 +115,8 @@ class WheelTest(unittest.TestCase):
         installed, ours = ({path.relative_to(folder) for path in folder.rglob("*") if path.is_file()}
                            for folder in [presets, SOURCES / "presets"])
         self.assertEqual(installed, ours)
+        self.assertIn(".TH impart\\-train 1",
+                      (impart.parents[1] / "share" / "man" / "man1" / "impart-train.1").read_text())
         self.run_or_fail(impart, "train", presets / "quick.yaml", "epochs=1", "partition.warmup=0",
                          "importance.ignore=0", "data.train_examples=64", "data.test_examples=32",
                          "threads=1", f"output={self.folder / 'run'}")

@@ -69,14 +69,18 @@ class Browser:
     def open(self, path, width, height=900, dark=False):
         """Loads a file; `events` then holds everything that happened on the way."""
         self.events = []
-        self.call("Emulation.setEmulatedMedia", features=[
-            {"name": "prefers-color-scheme", "value": "dark" if dark else "light"}])
-        self.call("Emulation.setDeviceMetricsOverride", width=width, height=height,
-                  deviceScaleFactor=1, mobile=False)
+        self.look(width, height, dark)
         self.call("Page.navigate", url=f"file://{path}")
         deadline = time.monotonic() + 60
         while not any(event.get("method") == "Page.loadEventFired" for event in self.events):
             self.events.append(self.receive(deadline))
+
+    def look(self, width, height=900, dark=False):
+        """Shows the page in a window of that size, in light or dark surroundings."""
+        self.call("Emulation.setEmulatedMedia", features=[
+            {"name": "prefers-color-scheme", "value": "dark" if dark else "light"}])
+        self.call("Emulation.setDeviceMetricsOverride", width=width, height=height,
+                  deviceScaleFactor=1, mobile=False)
 
     def evaluate(self, expression, wait=False):
         """The value of an expression; of a promise what it comes to, if told to wait."""

@@ -59,9 +59,8 @@ def unfilter(kind, line, above, depth):
 
 PUBLISHED = "published"
 
-# Run in the page: what a person would call cut off. Elements in closed parts are opened first.
+# Run in the page: what a person would call cut off.
 FIND_CUT = """(() => {
-  document.querySelectorAll('details').forEach(details => { details.open = true; });
   const found = [];
   const name = element => element.tagName + '.' + element.getAttribute('class') + ' '
     + element.textContent.slice(0, 40);
@@ -209,31 +208,45 @@ class BrowserTest(unittest.TestCase):
                 brightness = [sum(colour) for colour in colours]
                 self.assertGreater(max(brightness) - min(brightness), 350, "text is not readable")
 
-    def test_nothing_is_cut_on_any_screen(self):
+    def screens(self):
+        """Every page at every width, light and dark; its sections are open."""
         for name, page in self.pages.items():
+            self.browser.open(page, 1280)
+            self.browser.evaluate("document.querySelectorAll('details')"
+                                  ".forEach(details => { details.open = true; })")
             for width in [1280, 800, 360]:
-                with self.subTest(name, width=width):
-                    self.browser.open(page, width)
-                    self.keep(name, width)
-                    self.assertEqual(self.browser.evaluate(FIND_CUT), [])
-                    self.assertLessEqual(
-                        self.browser.evaluate("document.documentElement.scrollWidth"), width)
+                for dark in [False, True]:
+                    self.browser.look(width, dark=dark)
+                    yield name, width, "dark" if dark else "light"
+
+    def test_nothing_is_cut_or_faint_on_any_screen(self):
+        for name, width, theme in self.screens():
+            self.keep(f"{name}-{theme}", width)
+            with self.subTest(name, width=width, theme=theme):
+                self.assertEqual(self.browser.evaluate(FIND_CUT), [])
+                self.assertLessEqual(self.browser.evaluate("document.documentElement.scrollWidth"), width)
+                self.assertEqual(self.browser.evaluate(FIND_FAINT), [])
+
+    def test_a_dot_tells_which_example_it_is_on_every_screen(self):
+        maps = set()
+        for name, width, theme in self.screens():
+            if not self.browser.evaluate("document.querySelector('#data-map') !== null"):
+                continue
+            maps.add(name)
+            with self.subTest(name, width=width, theme=theme):
+                _, said = self.point_at(7, "narrow" if width == 360 else "wide")
+                self.assertRegex(said, r"example \d+")
+        self.assertEqual(maps, {"study", "one run"})
 
     def test_everybody_can_read_it(self):
         for name, page in self.pages.items():
-            for dark in [False, True]:
-                with self.subTest(name, dark=dark):
-                    self.browser.open(page, 1280, dark=dark)
-                    if dark:
-                        self.keep(f"{name}-dark", 1280)
-                    self.assertEqual(self.browser.evaluate(PICTURES_WITHOUT_WORDS), 0)
-                    levels = self.browser.evaluate(HEADINGS)
-                    self.assertEqual((levels[0], levels.count(1)), (1, 1))
-                    for before, after in zip(levels, levels[1:]):
-                        self.assertLessEqual(after, before + 1, levels)
-                    self.browser.evaluate("document.querySelectorAll('details')"
-                                          ".forEach(details => { details.open = true; })")
-                    self.assertEqual(self.browser.evaluate(FIND_FAINT), [])
+            with self.subTest(name):
+                self.browser.open(page, 1280)
+                self.assertEqual(self.browser.evaluate(PICTURES_WITHOUT_WORDS), 0)
+                levels = self.browser.evaluate(HEADINGS)
+                self.assertEqual((levels[0], levels.count(1)), (1, 1))
+                for before, after in zip(levels, levels[1:]):
+                    self.assertLessEqual(after, before + 1, levels)
 
     def test_the_first_screen_has_verdict_number_and_picture(self):
         for name, page in self.pages.items():
@@ -249,6 +262,9 @@ class BrowserTest(unittest.TestCase):
         text = self.browser.evaluate("document.querySelector('.page').innerText")
         self.assertNotIn("baseline", text)
         self.assertNotIn("over runs", text)
+        whole = self.browser.evaluate("document.querySelector('.page').textContent")
+        self.assertNotIn("the others", whole)
+        self.assertIn("(1 row)", whole)
         self.assertRegex(text, r"The best accuracy is [\d.]+ %, reached in epoch \d+ of 20\.")
 
     def test_the_navigation_stays_in_view_and_leads_to_closed_sections(self):

@@ -101,7 +101,7 @@ class JpegReader final : public PhotoReader {
     width_ = jpeg_.image_width;
     height_ = jpeg_.image_height;
     if (const jpeg_marker_struct* exif = jpeg_.marker_list) {
-      orientation_ = read_exif_orientation({exif->data, exif->data_length});
+      orientation_ = read_app1_orientation({exif->data, exif->data_length});
     }
   }
   ~JpegReader() override { jpeg_destroy_decompress(&jpeg_); }

@@ -50,16 +50,20 @@ std::uint32_t find_orientation(std::span<const std::uint8_t> tiff) {
 
 }  // namespace
 
-Orientation read_exif_orientation(std::span<const std::uint8_t> segment) {
-  using namespace std::string_view_literals;
-  constexpr std::string_view kExif = "Exif\0\0"sv;
-  const std::string_view text(reinterpret_cast<const char*>(segment.data()), segment.size());
-  if (!text.starts_with(kExif)) return {};
-  const std::uint32_t number = find_orientation(segment.subspan(kExif.size()));
+Orientation read_exif_orientation(std::span<const std::uint8_t> tiff) {
+  const std::uint32_t number = find_orientation(tiff);
   if (number < 1 || number > 8) return {};
   return {.mirrors_columns = number == 2 || number == 3 || number == 7 || number == 8,
           .mirrors_rows = number == 3 || number == 4 || number == 6 || number == 7,
           .transposes = number >= 5};
+}
+
+Orientation read_app1_orientation(std::span<const std::uint8_t> segment) {
+  using namespace std::string_view_literals;
+  constexpr std::string_view kExif = "Exif\0\0"sv;
+  const std::string_view text(reinterpret_cast<const char*>(segment.data()), segment.size());
+  if (!text.starts_with(kExif)) return {};
+  return read_exif_orientation(segment.subspan(kExif.size()));
 }
 
 void turn(std::span<std::uint8_t> planes, std::uint32_t size, const Orientation& orientation) {

@@ -24,8 +24,8 @@ inline constexpr float kPhotoMean[] = {0.485f, 0.456f, 0.406f};
 inline constexpr float kPhotoStd[] = {0.229f, 0.224f, 0.225f};
 
 /// A decoder of JPEG and PNG files, told apart by their first bytes, into red, green and blue
-/// planes of size × size. Any colours are converted (grey, palettes, 16 bits, CMYK); a JPEG is
-/// turned as its EXIF says, as browsers do; transparency is ignored, as torchvision's ImageFolder
+/// planes of size × size. Any colours are converted (grey, palettes, 16 bits, CMYK); they are
+/// turned as their EXIF says, as browsers do; transparency is ignored, as torchvision's ImageFolder
 /// does.
 ///
 /// Evaluation: the shorter side becomes `resize` pixels, then the centre is cut out: torchvision's

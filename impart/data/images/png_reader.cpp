@@ -36,6 +36,11 @@ class PngReader final : public PhotoReader {
     }
     width_ = png_get_image_width(png_, info_);
     height_ = png_get_image_height(png_, info_);
+    png_bytep exif = nullptr;
+    png_uint_32 exif_bytes = 0;
+    if (png_get_eXIf_1(png_, info_, &exif_bytes, &exif) != 0) {
+      orientation_ = read_exif_orientation({exif, exif_bytes});
+    }
   }
   ~PngReader() override { png_destroy_read_struct(&png_, &info_, nullptr); }
   PngReader(const PngReader&) = delete;

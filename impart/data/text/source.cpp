@@ -14,7 +14,8 @@ namespace fs = std::filesystem;
 
 constexpr std::uint32_t kUsualVocabulary = 8192;
 
-bool is_file(const fs::path& path) {
+/// A file, or a pipe.
+bool can_be_read(const fs::path& path) {
   std::error_code ignored;
   return fs::exists(path, ignored) && !fs::is_directory(path, ignored);
 }
@@ -23,11 +24,11 @@ bool is_file(const fs::path& path) {
 std::string find_in_folder(const fs::path& folder, const std::string& named,
                            std::span<const std::string_view> names) {
   if (!named.empty()) {
-    if (is_file(folder / named)) return (folder / named).string();
+    if (can_be_read(folder / named)) return (folder / named).string();
     throw DataError(fmt::format("{}: there is no such file", (folder / named).string()));
   }
   for (const std::string_view name : names) {
-    if (is_file(folder / name)) return (folder / name).string();
+    if (can_be_read(folder / name)) return (folder / name).string();
   }
   return "";
 }
@@ -43,12 +44,12 @@ std::string find_train_file(const TextSpec& spec, std::span<const std::string_vi
   if (!fs::exists(spec.root, ignored)) {
     throw DataError(fmt::format("{}: there is no such file or folder", spec.root));
   }
-  if (is_file(spec.root)) return spec.root;
+  if (can_be_read(spec.root)) return spec.root;
   return find_in_folder(spec.root, spec.train_file, names);
 }
 
 std::string find_test_file(const TextSpec& spec, std::span<const std::string_view> names) {
-  if (!is_file(spec.root)) return find_in_folder(spec.root, spec.test_file, names);
+  if (!can_be_read(spec.root)) return find_in_folder(spec.root, spec.test_file, names);
   return find_in_folder(fs::path(spec.root).parent_path(), spec.test_file, {});
 }
 

@@ -151,12 +151,13 @@ class Photos(unittest.TestCase):
         for number in range(1, 9):
             exif = Image.Exif()
             exif[0x0112] = number
-            for width, height, options in [(97, 61, {}), (64, 120, {"progressive": True})]:
-                content = self.saved(rough_picture(width, height, number), "JPEG", exif=exif,
-                                     subsampling=0, **options)
+            for form, width, height, options in [("JPEG", 97, 61, {"subsampling": 0}),
+                                                 ("JPEG", 64, 120, {"subsampling": 0, "progressive": True}),
+                                                 ("PNG", 97, 61, {}), ("PNG", 64, 120, {})]:
+                content = self.saved(rough_picture(width, height, number), form, exif=exif, **options)
                 upright = ImageOps.exif_transpose(Image.open(io.BytesIO(content)))
                 for words in ("evaluate", "1,2,3,4", "5,6,7,8"):
-                    with self.subTest(number=number, width=width, words=words):
+                    with self.subTest(form=form, number=number, width=width, words=words):
                         expected = (evaluation_view(upright, 40) if words == "evaluate" else
                                     training_view(upright, self.box(words, *upright.size), 40))
                         # Turned, rows are resampled before columns: roundings differ.
@@ -181,6 +182,18 @@ class Photos(unittest.TestCase):
         for content in broken:
             with self.subTest(content):
                 self.assert_same(self.decode(self.saved(image, "JPEG", exif=content), 32), plain)
+
+    def test_exif_behind_the_pixels_of_a_png_is_ignored(self):
+        """As browsers do, which show the picture before they have read so far."""
+        exif = Image.Exif()
+        exif[0x0112] = 6
+        image = rough_picture(50, 30)
+        content = self.saved(image, "PNG", exif=exif)
+        start = content.index(b"eXIf") - 4
+        end = start + 12 + int.from_bytes(content[start:start + 4], "big")
+        last = content.index(b"IEND") - 4
+        moved = content[:start] + content[end:last] + content[start:end] + content[last:]
+        self.assert_same(self.decode(moved, 32), self.decode(self.saved(image, "PNG"), 32))
 
     def test_cmyk_is_read_as_adobes_even_without_its_mark(self):
         content = self.saved(natural_picture(120, 90).convert("CMYK"), "JPEG", quality=95)
