@@ -2,13 +2,11 @@
 
 #include "cli/engine.h"
 
-#include <algorithm>
 #include <array>
 #include <climits>
 #include <cstdlib>
 #include <sstream>
 #include <string>
-#include <string_view>
 
 #include <unistd.h>
 
@@ -20,19 +18,7 @@
 namespace impart::cli {
 namespace {
 
-template <std::size_t N>
-bool is_one_of(std::string_view argument, const std::string_view (&names)[N]) {
-  return std::find(std::begin(names), std::end(names), argument) != std::end(names);
-}
-
-/// A config is explained and checked here.
-bool asks_for_engine(int argc, char** argv) {
-  constexpr std::string_view kEngineCommands[] = {"train", "evaluate", "predict", "sample"};
-  constexpr std::string_view kAnsweredHere[] = {"--dry-run", "--keys", "--help", "-h"};
-  return argc >= 2 && is_one_of(argv[1], kEngineCommands) &&
-         std::none_of(argv + 2, argv + argc,
-                      [&](const char* argument) { return is_one_of(argument, kAnsweredHere); });
-}
+char** arguments_of_main = nullptr;
 
 bool is_program(const std::string& path) {
   return ::access(path.c_str(), X_OK) == 0;
@@ -67,15 +53,26 @@ void let_waiting_threads_sleep() {
   if (!user_decides) ::setenv("GOMP_SPINCOUNT", "3000", 1);
 }
 
+/// OpenBLAS starts a thread for each core when it is loaded, and they spin until they fall asleep.
+/// A run says how many it wants when it has read its configuration.
+void load_blas_with_one_thread() {
+  ::setenv("OPENBLAS_NUM_THREADS", "1", 0);
+}
+
+[[noreturn]] void become_engine() {
+  require_engine();
+  let_waiting_threads_sleep();
+  ::execv(engine_path().c_str(), arguments_of_main);
+  throw Error("impart-engine cannot be started");
+}
+
 }  // namespace
 
-void hand_over_to_engine(int argc, char** argv) {
-  if (!asks_for_engine(argc, argv)) return;
-  const std::string engine = engine_path();
-  if (engine.empty()) return;
-  let_waiting_threads_sleep();
-  ::execv(engine.c_str(), argv);
+void keep_arguments(char** argv) {
+  arguments_of_main = argv;
 }
+
+void end_engine(int) {}
 
 void require_engine() {
   if (!engine_path().empty()) return;
@@ -86,26 +83,18 @@ void require_engine() {
       "install .' again");
 }
 
-namespace {
-
-[[noreturn]] void fail_without_engine() {
-  require_engine();
-  throw Error("impart-engine cannot be started");
-}
-
-}  // namespace
-
 void train_here(const TrainRequest&) {
-  fail_without_engine();
+  load_blas_with_one_thread();
+  become_engine();
 }
 void evaluate_here(const EvaluateRequest&) {
-  fail_without_engine();
+  become_engine();
 }
 void predict_here(const PredictRequest&) {
-  fail_without_engine();
+  become_engine();
 }
 void sample_here(const SampleRequest&) {
-  fail_without_engine();
+  become_engine();
 }
 
 void add_commands(CLI::App& app) {

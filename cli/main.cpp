@@ -1,6 +1,7 @@
 // The command `impart`: the only place that prints errors and turns them into exit codes.
 
 #include <algorithm>
+#include <cstdlib>
 #include <exception>
 #include <sstream>
 #include <string>
@@ -12,6 +13,7 @@
 #include "cli/terminal/terminal.h"
 #include "cli/terminal/terminal_text.h"
 #include "cli/usage.h"
+#include "impart/comm/neighbours.h"
 #include "impart/core/error.h"
 #include <CLI/CLI.hpp>
 
@@ -31,10 +33,17 @@ int report(const char* what, int code) {
   return code;
 }
 
+/// All processes that mpirun starts on a machine find the same error: the first of them says so.
+int report_once(const char* what, int code) {
+  const bool speaks =
+      impart::comm::is_first_on_machine([](const char* name) { return std::getenv(name); });
+  return speaks ? report(what, code) : code;
+}
+
 /// Asking for help is an error, too, for the parser.
 int end_parse(const CLI::App& app, const CLI::ParseError& error, const Arguments& arguments) {
   if (error.get_exit_code() != 0) {
-    return report(impart::cli::explain_usage(app, error, arguments).c_str(), kUsageError);
+    return report_once(impart::cli::explain_usage(app, error, arguments).c_str(), kUsageError);
   }
   std::ostringstream out, err;
   app.exit(error, out, err);
@@ -53,7 +62,7 @@ Arguments read_arguments(int argc, char** argv) {
 }
 
 int run(int argc, char** argv) {
-  impart::cli::hand_over_to_engine(argc, argv);
+  impart::cli::keep_arguments(argv);
   CLI::App app("importance-aware data-parallel training", "impart");
   app.set_version_flag("--version", IMPART_VERSION);
   app.require_subcommand(1);
@@ -77,9 +86,10 @@ int main(int argc, char** argv) {
   try {
     const int code = run(argc, argv);
     impart::cli::finish_output();
+    impart::cli::end_engine(code);
     return code;
   } catch (const impart::ConfigError& error) {
-    return report(error.what(), kUsageError);
+    return report_once(error.what(), kUsageError);
   } catch (const impart::DataError& error) {
     return report(error.what(), kDataError);
   } catch (const impart::IoError& error) {

@@ -199,3 +199,22 @@ function(impart_not_sanitized)
     set_tests_properties(${name} PROPERTIES LABELS "${labels}")
   endforeach()
 endfunction()
+
+# impart_concurrent(NAMES...): tests of this folder, by their whole names as patterns, that a busy machine
+# could break, since processes, threads, signals or a terminal meet in them. tools/flakes.py runs them
+# again and again.
+function(impart_concurrent)
+  get_property(tests DIRECTORY PROPERTY TESTS)
+  foreach(pattern ${ARGN})
+    set(chosen ${tests})
+    list(FILTER chosen INCLUDE REGEX "^${pattern}$")
+    if(NOT chosen)
+      message(FATAL_ERROR "no test of this folder is called ${pattern}")
+    endif()
+    foreach(name ${chosen})
+      get_test_property(${name} LABELS labels)
+      list(REMOVE_ITEM labels concurrent)
+      set_tests_properties(${name} PROPERTIES LABELS "${labels};concurrent")
+    endforeach()
+  endforeach()
+endfunction()

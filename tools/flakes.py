@@ -1,11 +1,14 @@
 #!/usr/bin/env python3
 """Runs tests again and again on a busy machine, and lists which failed or hung.
 
-    tools/flakes.py N [-R REGEX] [--build FOLDER] [--hogs K]
+    tools/flakes.py N [-R REGEX] [--build FOLDER] [--hogs K] [--keep FILE]
 
-By default those with processes, threads or terminals (labels process and python); with -R those
-whose name matches, whatever their label. Beside them K programs (default: one per core) keep the
-cores busy. Outputs of each round are left in FOLDER/flakes/. Ends with 1 if anything failed.
+By default those in which processes, threads, signals or terminals meet (label concurrent); with -R
+those whose name matches, whatever their label. Beside them K programs (default: one per core) keep
+the cores busy. Outputs of each round are left in FOLDER/flakes/. Ends with 1 if anything failed.
+
+With --keep every result is a line of JSON in FILE as soon as its round is over. If FILE is there
+already, its rounds count: the next call goes on until there are N.
 """
 
 import argparse
@@ -18,7 +21,7 @@ import statistics
 import subprocess
 import sys
 
-LABELS = {"process", "python"}
+LABEL = "concurrent"
 RESULT = re.compile(r"Test +#\d+: (\S+) \.*(.*?) +([\d.]+) sec")
 KINDS = {"Passed": "passed", "***Timeout": "hung", "***Skipped": "skipped"}
 
@@ -29,6 +32,7 @@ def parse_arguments():
     parser.add_argument("-R", dest="regex", help="tests whose name matches")
     parser.add_argument("--build", default="build/dev", help="build folder")
     parser.add_argument("--hogs", type=int, default=os.cpu_count(), help="programs beside them")
+    parser.add_argument("--keep", type=pathlib.Path, metavar="FILE", help="go on from it, and add to it")
     return parser.parse_args()
 
 
@@ -43,7 +47,7 @@ def choose_tests(build, regex):
     tests = json.loads(shown)["tests"]
     if regex:
         return [test["name"] for test in tests if re.search(regex, test["name"])]
-    return [test["name"] for test in tests if labels_of(test) & LABELS]
+    return [test["name"] for test in tests if LABEL in labels_of(test)]
 
 
 def parse_results(output):
@@ -59,6 +63,35 @@ def run_round(build, names, log):
                            "-j", str(os.cpu_count())], capture_output=True, text=True)
     log.write_text(done.stdout + done.stderr)
     return list(parse_results(done.stdout))
+
+
+def current_commit():
+    shown = subprocess.run(["git", "rev-parse", "--short", "HEAD"], capture_output=True, text=True)
+    return shown.stdout.strip() or None
+
+
+class Record:
+    """The results so far, by test, and the file that keeps them from call to call."""
+
+    def __init__(self, path):
+        self.path, self.rounds, self.results = path, 0, collections.defaultdict(list)
+        for line in path.read_text().splitlines() if path and path.exists() else []:
+            kept = json.loads(line)
+            self.rounds = max(self.rounds, kept["round"])
+            self.results[kept["test"]].append((kept["verdict"], kept["seconds"]))
+
+    def add_round(self, found):
+        """All lines of a round at once: a call that is ended in mid-round leaves none of it."""
+        self.rounds += 1
+        commit = current_commit()
+        lines = []
+        for name, kind, seconds in found:
+            self.results[name].append((kind, seconds))
+            lines.append(json.dumps({"round": self.rounds, "commit": commit, "test": name,
+                                     "verdict": kind, "seconds": seconds}) + "\n")
+        if self.path:
+            with open(self.path, "a") as file:
+                file.write("".join(lines))
 
 
 def print_table(results):
@@ -78,16 +111,19 @@ def main():
         sys.exit("flakes.py: no such test")
     logs = pathlib.Path(args.build) / "flakes"
     logs.mkdir(exist_ok=True)
-    results = collections.defaultdict(list)
+    record = Record(args.keep)
+    results = record.results
     hogs = [subprocess.Popen([sys.executable, "-c", "while True: pass"]) for _ in range(args.hogs)]
     try:
-        for number in range(1, args.rounds + 1):
-            for name, kind, seconds in run_round(args.build, names, logs / f"round-{number}.txt"):
-                results[name].append((kind, seconds))
+        while record.rounds < args.rounds:
+            log = logs / f"round-{record.rounds + 1}.txt"
+            found = run_round(args.build, names, log)
+            record.add_round(found)
+            for name, kind, seconds in found:
                 if kind in ("failed", "hung"):
-                    print(f"round {number}: {name} {kind} after {seconds:.0f} s: "
-                          f"{logs}/round-{number}.txt", flush=True)
-            print(f"round {number} of {args.rounds} done", flush=True)
+                    print(f"round {record.rounds}: {name} {kind} after {seconds:.0f} s: {log}",
+                          flush=True)
+            print(f"round {record.rounds} of {args.rounds} done", flush=True)
     finally:
         for hog in hogs:
             hog.kill()

@@ -3,8 +3,6 @@
 #include <charconv>
 #include <cstdlib>
 #include <cstring>
-#include <initializer_list>
-#include <string_view>
 
 #include <fmt/format.h>
 
@@ -24,18 +22,6 @@ std::uint32_t number_in(const Environment& environment, const char* name) {
     throw ConfigError(fmt::format("{}={}: not a number of processes", name, text));
   }
   return number;
-}
-
-/// The first of these variables that holds a number of at least `least`.
-std::uint32_t first_number(const Environment& environment, std::initializer_list<const char*> names,
-                           int least, std::uint32_t otherwise) {
-  for (const char* name : names) {
-    const char* text = environment(name);
-    if (text != nullptr && std::atoi(text) >= least) {
-      return static_cast<std::uint32_t>(std::atoi(text));
-    }
-  }
-  return otherwise;
 }
 
 std::optional<Launcher> if_several(const char* name, std::uint32_t processes) {
@@ -60,22 +46,6 @@ std::optional<Launcher> detect_launcher(const Environment& environment) {
         "srun started {} tasks without MPI; use srun --mpi=pmix, or mpirun -n {}", tasks, tasks));
   }
   return std::nullopt;
-}
-
-Neighbours find_neighbours(const Communicator& communicator, const Environment& environment) {
-  return {
-      .processes = first_number(
-          environment, {"OMPI_COMM_WORLD_LOCAL_SIZE", "MPI_LOCALNRANKS", "SLURM_NTASKS_PER_NODE"},
-          1, communicator.size()),
-      .number = first_number(environment,
-                             {"OMPI_COMM_WORLD_LOCAL_RANK", "MPI_LOCALRANKID", "SLURM_LOCALID"}, 0,
-                             communicator.rank())};
-}
-
-bool is_on_one_machine(const Environment& environment) {
-  const char* all = environment("OMPI_COMM_WORLD_SIZE");
-  const char* here = environment("OMPI_COMM_WORLD_LOCAL_SIZE");
-  return all != nullptr && here != nullptr && std::string_view(all) == here;
 }
 
 std::unique_ptr<Communicator> make_communicator(const CommunicatorSpec& spec) {

@@ -6,7 +6,7 @@
 
 #include <torch/torch.h>
 
-#include "impart/comm/launcher.h"
+#include "impart/comm/neighbours.h"
 #include "impart/tensors/threads.h"
 
 namespace impart::train {

@@ -85,11 +85,8 @@ TEST(Launcher, RefusesNonsense) {
   }
 }
 
-Neighbours find(const std::map<std::string, std::string>& variables) {
-  return find_neighbours(*make_single_communicator(), [&](const char* name) {
-    const auto found = variables.find(name);
-    return found == variables.end() ? nullptr : found->second.c_str();
-  });
+Neighbours find(const Variables& variables) {
+  return find_neighbours(*make_single_communicator(), environment_of(variables));
 }
 
 TEST(Neighbours, AreWhatTheLauncherSays) {
@@ -106,6 +103,16 @@ TEST(Neighbours, AreTheWholeJobWhereNobodySays) {
   EXPECT_EQ(find({}).processes, 1u);
   EXPECT_EQ(find({{"MPI_LOCALNRANKS", "0"}}).processes, 1u);
   EXPECT_EQ(find({{"SLURM_LOCALID", "-1"}}).number, 0u);
+}
+
+TEST(Neighbours, HaveOneThatIsTheFirstOnItsMachine) {
+  for (const char* variable : {"OMPI_COMM_WORLD_LOCAL_RANK", "MPI_LOCALRANKID", "SLURM_LOCALID"}) {
+    const Variables first = {{variable, "0"}}, second = {{variable, "1"}};
+    EXPECT_TRUE(is_first_on_machine(environment_of(first))) << variable;
+    EXPECT_FALSE(is_first_on_machine(environment_of(second))) << variable;
+  }
+  const Variables alone;
+  EXPECT_TRUE(is_first_on_machine(environment_of(alone)));
 }
 
 }  // namespace

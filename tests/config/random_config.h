@@ -50,14 +50,20 @@ inline bool try_set(const config::ConfigKey& key, const config::WrittenValue& va
   }
 }
 
-/// Every key has one of its candidates. The values are allowed one by one; they may contradict
-/// each other.
-inline config::RunConfig random_config(const config::Schema& schema, RandomStream& random) {
-  config::RunConfig config;
+/// `start`, in which every key in turn gets one of its candidates; what `is_valid` refuses, since
+/// it contradicts the others, is taken back.
+template <class IsValid>
+config::RunConfig random_config(const config::RunConfig& start, const config::Schema& schema,
+                                RandomStream& random, const IsValid& is_valid) {
+  config::RunConfig config = start;
   for (const config::ConfigKey& key : schema) {
     const auto values = candidates(key, random);
-    for (int attempt = 0; attempt < 20; ++attempt) {
-      if (try_set(key, values[random.below(values.size())], config)) break;
+    for (int attempt = 0; attempt < 5; ++attempt) {
+      config::RunConfig changed = config;
+      if (!try_set(key, values[random.below(values.size())], changed) || !is_valid(changed))
+        continue;
+      config = changed;
+      break;
     }
   }
   return config;

@@ -12,12 +12,11 @@ import os
 import random
 import re
 import shutil
-import struct
 import subprocess
 import unittest
 
 import training
-from training import ENVIRONMENT, IMPART, settings
+from training import ENVIRONMENT, IMPART, settings, write_images
 
 FEW_MODELS = ["mlp", "gpt-tiny"]
 BASE = {
@@ -73,19 +72,8 @@ WAYS = {
 class ExactnessTest(training.TrainingTest):
     def setUp(self):
         super().setUp()
-        self.write_images()
+        write_images(self.folder / "images", 28, 300, 40)
         self.write_reviews()
-
-    def write_images(self, size=28):
-        draw = random.Random(1)
-        os.mkdir(self.folder / "images")
-        for name, count in [("train", 300), ("t10k", 40)]:
-            labels = bytes(i % 10 for i in range(count))
-            pixels = bytes(draw.choices(range(256), k=count * size * size))
-            for file, header, content in [
-                    ("images-idx3", struct.pack(">4I", 0x0803, count, size, size), pixels),
-                    ("labels-idx1", struct.pack(">2I", 0x0801, count), labels)]:
-                (self.folder / f"images/{name}-{file}-ubyte").write_bytes(header + content)
 
     def write_reviews(self):
         draw = random.Random(2)

@@ -15,7 +15,7 @@ import unittest
 import zlib
 
 import training
-from training import SHORT, settings
+from training import SHORT, on_small_images, settings
 
 for folder in ["report", "run"]:
     sys.path.insert(0, os.path.join(os.path.dirname(__file__), "..", folder))
@@ -23,8 +23,9 @@ import read_events  # noqa: E402
 from made_runs import png_of  # noqa: E402
 
 COUNT = 3
-BASE = {**SHORT, "epochs": 4, "workers.reduce": "exact", "partition.heuristic": "blocks",
-        "importance.images": COUNT, "importance.record": "[confidence]"}
+BASE = {**on_small_images(SHORT), "epochs": 4, "workers.reduce": "exact",
+        "partition.heuristic": "blocks", "importance.images": COUNT,
+        "importance.record": "[confidence]"}
 PARTS = {"store.kind": "partitioned"}
 
 
@@ -57,6 +58,10 @@ def first_pixel(png):
 
 
 class ImagesTest(training.TrainingTest):
+    def setUp(self):
+        super().setUp()
+        self.make_small_images()
+
     def finish(self, name, processes=None, **changes):
         self.succeed(*settings(BASE, **changes), f"output={name}", processes=processes)
         return self.run_folder(name)
@@ -125,6 +130,10 @@ class ImagesTest(training.TrainingTest):
 
 
 class TensorBoardTest(training.TrainingTest):
+    def setUp(self):
+        super().setUp()
+        self.make_small_images()
+
     def events_in(self, folder):
         """By tag, in the order of the files."""
         found = {}
@@ -146,7 +155,7 @@ class TensorBoardTest(training.TrainingTest):
             self.assertAlmostEqual(found, expected, places=7)
 
     def test_it_has_every_step_the_settings_and_pictures(self):
-        self.succeed(*settings(SHORT), "output=run")
+        self.succeed(*settings(on_small_images(SHORT)), "output=run")
         run = self.run_folder("run")
         self.check_steps(run)
         events = self.events_in(run.path)
@@ -161,7 +170,7 @@ class TensorBoardTest(training.TrainingTest):
 
     @unittest.skipUnless(shutil.which("mpirun"), "needs mpirun")
     def test_steps_are_those_of_all_processes(self):
-        self.succeed(*settings(SHORT), "output=run", processes=2)
+        self.succeed(*settings(on_small_images(SHORT)), "output=run", processes=2)
         self.check_steps(self.run_folder("run"))
 
 

@@ -14,19 +14,20 @@ import time
 import unittest
 
 import training
-from training import SHORT, is_running, settings, wait_until
+from training import SHORT, is_running, on_small_images, settings, wait_until
 
 STOPS = int(os.environ.get("IMPART_STOPS", "2"))
 DRAW = random.Random(int(os.environ.get("IMPART_TEST_SEED", "1")))
 LIMIT = 5.0  # seconds from a failure to the end of the job
-EXACT = {
+SLOW = {
     **SHORT,
     "epochs": 4,
     "data.train_examples": 160,
     "workers.reduce": "exact",
 }
+EXACT = on_small_images(SLOW)
 STRIPES = EXACT
-BLOCKS = {**EXACT, "model.name": "small-cnn", "data.train_examples": 64, "partition.sticky": "true",
+BLOCKS = {**EXACT, "model.name": "small-cnn", "data.limit": 64, "partition.sticky": "true",
           "partition.heuristic": "blocks"}
 EXCHANGE = {**EXACT, "partition.heuristic": "random", "partition.interval": 0,
             "partition.warmup": 0, "exchange.strategy": "is-pair"}
@@ -35,6 +36,10 @@ LONG = {**SHORT, "epochs": 1000, "data.train_examples": 4000, "checkpoint.every"
 
 @unittest.skipUnless(shutil.which("mpirun"), "needs mpirun")
 class ProcessesTest(training.TrainingTest):
+    def setUp(self):
+        super().setUp()
+        self.make_small_images()
+
     def finish(self, base, processes, name=None):
         name = name or f"processes-{processes}"
         self.succeed(*settings(base), f"output={name}", processes=processes)
@@ -83,7 +88,7 @@ class ExactTest(ProcessesTest):
     def test_parts_of_unequal_size(self):
         hashes = set()
         for uneven, processes in [("weight", 4), ("pad", 2), ("drop", 2)]:
-            base = {**EXACT, "data.train_examples": 151, "epochs": 2, "partition.warmup": 1,
+            base = {**EXACT, "data.limit": 151, "epochs": 2, "partition.warmup": 1,
                     "importance.ignore": 0, "workers.uneven": uneven}
             with self.subTest(uneven=uneven):
                 first = self.finish(base, 1, f"{uneven}-1")
@@ -92,7 +97,7 @@ class ExactTest(ProcessesTest):
         self.assertEqual(len(hashes), 3)
 
     def test_workers_that_do_not_divide_among_the_processes(self):
-        self.compare({**EXACT, "workers.count": 5, "data.train_examples": 163, "epochs": 3}, (1, 2))
+        self.compare({**EXACT, "workers.count": 5, "data.limit": 163, "epochs": 3}, (1, 2))
 
     def test_models_that_differ_between_workers(self):
         self.compare({**EXACT, "workers.sync": 3, "epochs": 3}, (1, 2))
@@ -102,7 +107,7 @@ class FastTest(ProcessesTest):
     def test_decisions_are_the_same_and_accuracy_is_close(self):
         base = {**EXACT, "workers.reduce": "fast", "partition.heuristic": "random",
                 "partition.warmup": 0, "partition.interval": 1, "importance.ignore": 0,
-                "data.train_examples": 320}
+                "data.limit": 320}
         runs = [self.finish(base, processes) for processes in (1, 4)]
         self.assertEqual(runs[0].partitions(), runs[1].partitions())
         self.assertEqual(runs[0].column("step"), runs[1].column("step"))
@@ -134,14 +139,14 @@ class ResumeTest(ProcessesTest):
         return job
 
     def test_killed(self):
-        base = {**EXACT, "epochs": 5, "data.train_examples": 320}
+        base = {**SLOW, "epochs": 5, "data.train_examples": 320}
         self.finish(base, 1, "unbroken")
         self.assertEqual(self.interrupt(signal.SIGKILL, base).wait(), 128 + signal.SIGKILL)
         self.assertEqual(self.run_folder("run").markers(), [])
         self.go_on()
 
     def test_stopped_inside_an_epoch(self):
-        base = {**EXACT, "epochs": 5, "data.train_examples": 320, "workers.sync": 3}
+        base = {**SLOW, "epochs": 5, "data.train_examples": 320, "workers.sync": 3}
         self.finish(base, 1, "unbroken")
         job = self.interrupt(signal.SIGTERM, base)
         self.assertEqual(job.wait(), 85, job.texts()[1])
@@ -153,7 +158,7 @@ class ResumeTest(ProcessesTest):
 class SignalTest(ProcessesTest):
     """A signal to one process stops all of them; mpirun hands some on to all."""
 
-    BASE = {**EXACT, "epochs": 6}
+    BASE = {**SLOW, "epochs": 6}
 
     def setUp(self):
         super().setUp()
@@ -265,6 +270,11 @@ class FailureTest(ProcessesTest):
         err = self.fail_with(2, "workers", *settings(EXACT, workers__count=2), "output=run",
                              processes=3)
         self.assertRegex(err, "3 processes.*2 workers|2 workers.*3 processes")
+        self.assertEqual(err.count("impart: "), 1, "one process speaks for all")
+
+    def test_a_wrong_setting_is_said_once(self):
+        err = self.fail_with(2, "'epochs=0': '0' is out of range", "epochs=0", processes=3)
+        self.assertEqual(err.count("impart: "), 1, err)
 
     def test_an_output_that_cannot_be_written(self):
         (self.folder / "file").write_text("")
@@ -286,7 +296,7 @@ class FailureTest(ProcessesTest):
             (self.folder / "cifar" / name).write_bytes(bytes(3073 * 4))
         os.truncate(self.folder / "cifar/data_batch_3.bin", 3073 * 3 + 100)
         err = self.fail_with(65, "cifar/data_batch_3.bin: byte 9219: record 3 has only 100",
-                             *settings(EXACT, data__name="cifar10", data__root="cifar"),
+                             *settings(EXACT, data__name="cifar10", data__root="cifar", data__limit=0),
                              "output=run", processes=2)
         self.assertIn("impart: ", err)
         self.assertFalse((self.folder / "run").exists(), "bad input must not leave a run")

@@ -3,7 +3,7 @@
 
     python3 resume_test.py path/to/impart
 
-IMPART_KILLS (8) says how many times a run is killed, IMPART_TEST_SEED (1) draws the moments.
+IMPART_KILLS (4) says how many times a run is killed, IMPART_TEST_SEED (1) draws the moments.
 """
 
 import os
@@ -18,7 +18,7 @@ import unittest
 import training
 from training import SHORT, STOP_SIGNALS, RunFolder, settings, wait_until
 
-KILLS = int(os.environ.get("IMPART_KILLS", "8"))
+KILLS = int(os.environ.get("IMPART_KILLS", "4"))
 SEED = int(os.environ.get("IMPART_TEST_SEED", "1"))
 EXCHANGE = {
     **SHORT,

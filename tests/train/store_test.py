@@ -3,7 +3,7 @@
 
     python3 store_test.py path/to/impart
 
-IMPART_FAULTS (4) says how many jobs are killed and resumed, IMPART_TEST_SEED (1) draws the moments.
+IMPART_FAULTS (2) says how many jobs are killed and resumed, IMPART_TEST_SEED (1) draws the moments.
 """
 
 import json
@@ -16,15 +16,16 @@ import time
 import unittest
 
 import training
-from training import SHORT, settings, wait_until
+from training import SHORT, on_small_images, settings, wait_until
 
 sys.path.insert(0, os.path.join(os.path.dirname(__file__), "..", "store"))
 from store_directory import read_store  # noqa: E402
 
-FAULTS = int(os.environ.get("IMPART_FAULTS", "4"))
+FAULTS = int(os.environ.get("IMPART_FAULTS", "2"))
 SEED = int(os.environ.get("IMPART_TEST_SEED", "1"))
-BASE = {**SHORT, "epochs": 4, "data.train_examples": 163, "partition.warmup": 1, "importance.ignore": 0,
-        "workers.reduce": "exact"}
+SHAPES = {**SHORT, "epochs": 4, "data.train_examples": 163, "partition.warmup": 1, "importance.ignore": 0,
+          "workers.reduce": "exact"}
+BASE = on_small_images(SHAPES)
 PARTS = {"store.kind": "partitioned"}
 LOCAL = {"partition.heuristic": "random", "partition.interval": 0, "partition.warmup": 0}
 HEURISTICS = {
@@ -37,7 +38,7 @@ HEURISTICS = {
 }
 EXCHANGES = {strategy: {**LOCAL, "exchange.strategy": strategy, "exchange.fraction": 0.3}
              for strategy in ["partial", "is", "is-pair", "ilag-pair", "balance-pair"]}
-PAYLOAD = 3 * 32 * 32
+PAYLOAD = training.SMALL_SIDE ** 2
 FRAME = 8
 ACKNOWLEDGEMENT = 8
 
@@ -56,6 +57,10 @@ def wire_bytes(placement):
 
 
 class StoreTest(training.TrainingTest):
+    def setUp(self):
+        super().setUp()
+        self.make_small_images()
+
     def finish(self, base, name, processes=None, **changes):
         self.succeed(*settings(base, **changes), f"output={name}", processes=processes)
         run = self.run_folder(name)
@@ -158,8 +163,9 @@ class SameRunTest(StoreTest):
 class PartsTest(StoreTest):
     """What is in store.path."""
 
-    BASE = {**BASE, **PARTS, "store.path": "parts", "exchange.strategy": "partial",
-            "exchange.fraction": 0.5, "partition.interval": 0, "partition.heuristic": "random"}
+    MOVING = {**PARTS, "store.path": "parts", "exchange.strategy": "partial",
+              "exchange.fraction": 0.5, "partition.interval": 0, "partition.heuristic": "random"}
+    BASE = {**BASE, **MOVING}
 
     def owners(self):
         """Who holds each example: {id: [workers]}; the reader checks every payload's hash."""
@@ -191,7 +197,7 @@ class FolderTest(PartsTest):
     def test_parts_of_other_data_are_left_alone(self):
         self.finish(self.BASE, "run")
         before = self.owners()
-        self.fail_with(2, "parts/worker-", *settings(self.BASE, data__train_examples=164),
+        self.fail_with(2, "parts/worker-", *settings(self.BASE, data__limit=164),
                        "output=other")
         self.assertEqual(self.owners(), before)
 
@@ -199,9 +205,9 @@ class FolderTest(PartsTest):
         first = self.finish(self.BASE, "run")
         payloads = self.folder / "parts" / "worker-0002" / "payloads"
         data = bytearray(payloads.read_bytes())
-        data[5000] ^= 1
+        data[PAYLOAD + 10] ^= 1
         payloads.write_bytes(data)
-        self.fail_with(65, "worker-0002/payloads: offset 3072: the 3072 bytes of example",
+        self.fail_with(65, f"worker-0002/payloads: offset {PAYLOAD}: the {PAYLOAD} bytes of example",
                        *settings(self.BASE), "output=damaged")
         again = self.finish(self.BASE, "again")
         self.assertEqual(again.sha(), first.sha())
@@ -209,10 +215,10 @@ class FolderTest(PartsTest):
 
     def test_a_full_disk_says_which_file_and_loses_nothing(self):
         run = self.finish(self.BASE, "run")
-        code, _, err = self.train_with_limit(60_000, *settings(self.BASE, seed=8,
-                                                                store__path="small"), "output=full")
+        large = settings({**SHAPES, **self.MOVING}, seed=8, store__path="narrow")
+        code, _, err = self.train_with_limit(60_000, *large, "output=full")
         self.assertEqual(code, 74, err)
-        self.assertIn("small/worker-", err)
+        self.assertIn("narrow/worker-", err)
         self.check_parts(run)
 
     def train_with_limit(self, file_bytes, *arguments):
@@ -233,7 +239,7 @@ class FolderTest(PartsTest):
 class KilledJobTest(PartsTest):
     @unittest.skipUnless(shutil.which("mpirun"), "needs mpirun")
     def test_a_job_killed_at_any_moment_goes_on_with_every_example_once(self):
-        base = {**self.BASE, "epochs": 12, "data.train_examples": 800, "workers.reduce": "fast",
+        base = {**SHAPES, **self.MOVING, "epochs": 12, "data.train_examples": 800, "workers.reduce": "fast",
                 "workers.batch": 100, "partition.save": "true"}
         started = time.monotonic()
         whole = self.finish({**base, "store.path": "whole"}, "whole", 4)

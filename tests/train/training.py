@@ -3,8 +3,10 @@
 import json
 import os
 import pathlib
+import random
 import shutil
 import signal
+import struct
 import subprocess
 import sys
 import tempfile
@@ -39,6 +41,9 @@ SHORT = {
     "checkpoint.every": 1,
 }
 
+SMALL_SIDE = 8  # of the images of `on_small_images`
+SMALL_COUNT = 640
+
 # What asks a run to checkpoint and end with 85; batch systems send the last ones.
 STOP_SIGNALS = [signal.SIGTERM, signal.SIGINT, signal.SIGHUP, signal.SIGQUIT, signal.SIGUSR1,
                 signal.SIGUSR2, signal.SIGXCPU]
@@ -49,6 +54,24 @@ def settings(base, **changes):
     chosen = dict(base)
     chosen.update({key.replace("__", "."): value for key, value in changes.items()})
     return [f"{key}={value}" for key, value in chosen.items()]
+
+
+def write_images(folder, side, count, test_count):
+    """Grey noise in the files of MNIST: data.name=idx."""
+    draw = random.Random(1)
+    folder.mkdir()
+    for name, number in [("train", count), ("t10k", test_count)]:
+        for file, header, content in [
+                ("images-idx3", [0x0803, number, side, side], draw.randbytes(number * side * side)),
+                ("labels-idx1", [0x0801, number], bytes(i % 10 for i in range(number)))]:
+            packed = struct.pack(f">{len(header)}I", *header)
+            (folder / f"{name}-{file}-ubyte").write_bytes(packed + content)
+
+
+def on_small_images(base):
+    """The same run on images that have a tenth of the weights, for tests that need no time."""
+    made = {key: value for key, value in base.items() if not key.startswith("data.")}
+    return {**made, "data.name": "idx", "data.root": "small", "data.limit": base["data.train_examples"]}
 
 
 def wait_until(holds, seconds):
@@ -203,6 +226,10 @@ class TrainingTest(unittest.TestCase):
     def setUp(self):
         self.folder = pathlib.Path(tempfile.mkdtemp(prefix="impart-train-"))
         self.addCleanup(shutil.rmtree, self.folder, ignore_errors=True)
+
+    def make_small_images(self):
+        """For `on_small_images`."""
+        write_images(self.folder / "small", SMALL_SIDE, SMALL_COUNT, 50)
 
     def run_folder(self, name):
         return RunFolder(self.folder / name)
