@@ -2,6 +2,7 @@
 
 #include <filesystem>
 #include <memory>
+#include <optional>
 #include <string>
 #include <thread>
 #include <vector>
@@ -14,6 +15,7 @@
 #include "cli/presets.h"
 #include "cli/stop.h"
 #include "cli/study_display.h"
+#include "cli/study_power.h"
 #include "cli/study_status.h"
 #include "cli/study_text.h"
 #include "cli/terminal/terminal_text.h"
@@ -35,10 +37,11 @@ constexpr int kSomeFailed = 1;
 constexpr int kStopped = 85;
 
 struct StudyOptions {
-  std::string study;  ///< a preset or a file; with --status also a study directory
+  std::string study;  ///< a preset or a file; with --status, --power also a study directory
   std::vector<std::string> overrides;
   std::uint32_t jobs = 0;
   std::string program;
+  std::optional<double> power;  ///< a difference, which needs how many seeds?
   Verbosity verbosity = Verbosity::kNormal;
   bool dry_run = false, status = false, json = false, retry = false, fresh = false;
 };
@@ -104,6 +107,7 @@ void print_plan(const StudyOptions& options, const study::StudyPlan& plan) {
   if (record.search && !record.search->winner) {
     answer("a search: further runs follow from the results of these\n");
   }
+  for (const std::string& line : growth_text(record)) answer("{}\n", line);
 }
 
 void print_end(const study::StudyPlan& plan, const study::StudyOutcome& outcome) {
@@ -143,8 +147,25 @@ void run_plan(const StudyOptions& options, const study::StudyPlan& plan, const s
   if (outcome.failed > 0) throw ExitCode{kSomeFailed};
 }
 
+void answer_power(const StudyOptions& options) {
+  const std::string directory = directory_of(options);
+  if (!fs::exists(directory + "/study.json")) {
+    throw ConfigError(fmt::format(
+        "{} has no runs yet: run the study with a few seeds first, --power reads what they came to",
+        directory));
+  }
+  const StudyLook look = look_at_study(directory);
+  options.json ? print_power_json(look, *options.power) : print_power(look, *options.power);
+}
+
 void run_study(const StudyOptions& options) {
-  if (options.json && !options.status) throw ConfigError("--json goes with --status");
+  if (options.json && !options.status && !options.power) {
+    throw ConfigError("--json goes with --status or --power");
+  }
+  if (options.power) {
+    answer_power(options);
+    return;
+  }
   if (options.status) {
     const StudyLook look = look_at_study(directory_of(options));
     options.json ? print_status_json(look) : print_status(look);
@@ -175,7 +196,7 @@ void add_study_command(CLI::App& app) {
       ->add_option(
           "STUDY", options->study,
           "the study's YAML file (docs/studies.md) or a preset (impart list studies); with "
-          "--status also a study directory")
+          "--status and --power also a study directory")
       ->required();
   command->add_option("KEY=VALUE", options->overrides,
                       "changes the configuration of all runs, or the study's name and output");
@@ -186,7 +207,12 @@ void add_study_command(CLI::App& app) {
   add_verbosity(*command, options->verbosity);
   command->add_flag("--dry-run", options->dry_run, "list the runs and stop");
   command->add_flag("--status", options->status, "show how the study is, start nothing");
-  command->add_flag("--json", options->json, "with --status: as JSON");
+  command
+      ->add_option("--power", options->power,
+                   "say how many seeds it takes to see this difference of the metric, by the runs "
+                   "so far; start nothing")
+      ->check(CLI::PositiveNumber);
+  command->add_flag("--json", options->json, "with --status and --power: as JSON");
   command->add_flag("--retry", options->retry, "start failed runs again");
   command->add_flag("--fresh", options->fresh,
                     "move runs of another configuration aside and run them again");

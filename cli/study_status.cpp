@@ -100,6 +100,7 @@ void print_status(const StudyLook& look) {
     }
   }
   for (const std::string& line : search_text(look.record, status)) answer("{}\n", line);
+  for (const std::string& line : growth_text(look.record)) answer("{}\n", line);
   print_problems(look);
 }
 

@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include "cli/terminal/terminal_text.h"
 
@@ -152,6 +153,27 @@ std::string run_text(const study::StudyRecord& record, const study::StudyRun& ru
   }
   const std::string value = report.value ? number_text(*report.value) : "is not in its summary";
   return text + fmt::format("{} {} ({})", record.metric, value, duration_text(report.seconds));
+}
+
+std::vector<std::string> growth_text(const study::StudyRecord& record) {
+  if (!record.growing) return {};
+  const study::SeedPlan& growing = *record.growing;
+  const std::string plan =
+      fmt::format("seeds are added until every paired interval is within ± {:g}; looks after {}",
+                  growing.until, fmt::join(growing.planned, ", "));
+  if (growing.taken.empty()) return {plan};
+  const study::SeedLook& last = growing.taken.back();
+  if (!last.half_width) {
+    return {plan, fmt::format("after {} seeds no arm has two pairs with the baseline, so no "
+                              "further ones are added",
+                              last.seeds)};
+  }
+  const std::string found = fmt::format("after {} seeds the widest interval is ± {:.2g}, of '{}'",
+                                        last.seeds, *last.half_width, harmless(last.arm));
+  if (growing.is_narrow_enough()) return {plan, found + ": enough"};
+  if (growing.is_settled()) return {plan, found + "; at_most allows no more seeds"};
+  return {plan, fmt::format("{}; the next look is after {}", found,
+                            growing.planned[growing.taken.size()])};
 }
 
 std::vector<std::string> search_text(const study::StudyRecord& record,

@@ -35,6 +35,9 @@ std::string run_text(const study::StudyRecord& record, const study::StudyRun& ru
 std::vector<std::string> search_text(const study::StudyRecord& record,
                                      const study::StudyStatus& status);
 
+/// How far seeds that grow have come; empty for a study that knows all of them beforehand.
+std::vector<std::string> growth_text(const study::StudyRecord& record);
+
 /// "" for a grid, " (search, 4 epochs)" and the like otherwise.
 std::string purpose_text(const study::StudyRun& run);
 

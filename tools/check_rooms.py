@@ -44,7 +44,7 @@ ROOMS = [
     room("config", "core importance placement data store"),
     room("trained", "core data run config"),
     room("cost", "core importance placement data store run config"),
-    room("study", "core importance placement data run config"),
+    room("study", "core importance placement statistics data run config"),
     room("results", "core importance placement statistics data run config study"),
     room("report", "core importance placement statistics data run config study results"),
     room("kernels", "core", folder="impart/models/kernels"),

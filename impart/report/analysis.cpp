@@ -59,14 +59,16 @@ statistics::ArmRuns runs_of(const results::ArmResults& arm, const std::string& m
   return runs;
 }
 
-void compare(GroupAnalysis& analysis, const std::string& metric) {
+void compare(GroupAnalysis& analysis, const results::Results& results) {
+  const std::string& metric = results.metric;
   const results::ResultGroup& group = *analysis.group;
   std::vector<statistics::ArmRuns> others;
   for (std::size_t i = 0; i < group.arms.size(); ++i) {
     if (i != *group.baseline) others.push_back(runs_of(group.arms[i], metric));
   }
-  analysis.comparison = statistics::compare_arms(runs_of(group.arms[*group.baseline], metric),
-                                                 others, {.better = results::better_of(metric)});
+  analysis.comparison =
+      statistics::compare_arms(runs_of(group.arms[*group.baseline], metric), others,
+                               {.better = results::better_of(metric), .looks = results.looks});
   std::size_t next = 0;
   for (ArmAnalysis& arm : analysis.arms) {
     if (!arm.is_baseline) arm.comparison = &analysis.comparison->arms[next++];
@@ -131,7 +133,7 @@ Analysis analyse(const results::Results& results) {
   }
   // Comparisons are pointed to: they are made when the groups no longer move.
   for (GroupAnalysis& group : analysis.groups) {
-    if (group.group->baseline) compare(group, results.metric);
+    if (group.group->baseline) compare(group, results);
   }
   return analysis;
 }

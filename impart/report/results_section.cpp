@@ -74,7 +74,10 @@ Table results_table(const Analysis& analysis, const GroupAnalysis& group) {
   table.columns.push_back({analysis.metric_name, true, meaning});
   if (group.comparison) {
     table.columns.push_back({"difference", true, "to the baseline, of the means"});
-    table.columns.push_back({"95 % interval", true, "of the difference, not corrected"});
+    const bool corrected = group.comparison->spec.looks > 1;
+    table.columns.push_back({"95 % interval", true,
+                             corrected ? "of the difference, for all looks and settings together"
+                                       : "of the difference, not corrected"});
     table.columns.push_back({"Holm p", true, "corrected for all settings of the group"});
     table.columns.push_back({"verdict", false, "after correction, at 0.05"});
   }

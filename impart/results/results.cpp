@@ -109,6 +109,7 @@ Results results_of_study(const std::string& folder, const ResultsSpec& spec) {
   Results results{.name = study.name,
                   .metric = spec.metric.empty() ? study.metric : spec.metric,
                   .target = spec.target ? spec.target : study.target};
+  if (study.growing) results.looks = static_cast<std::uint32_t>(study.growing->planned.size());
   std::string baseline = spec.baseline.empty() ? study.baseline.value_or("") : spec.baseline;
   std::vector<ArmResults> arms;
   for (const study::StudyArm& arm : study.arms)

@@ -79,6 +79,7 @@ struct Results {
   std::vector<ResultGroup> groups = {};
   std::vector<ArmResults> search = {};  ///< runs that served to choose, where others confirm
   std::vector<SkippedRun> skipped = {};
+  std::uint32_t looks = 1;  ///< planned, where the study added seeds as results came in
 };
 
 /// What overrides the study's own wishes. Empty members leave them as they are.

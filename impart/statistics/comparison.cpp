@@ -13,11 +13,6 @@
 namespace impart::statistics {
 namespace {
 
-struct Pairs {
-  std::vector<double> arm;
-  std::vector<double> baseline;
-};
-
 void check(const ArmRuns& arm) {
   if (arm.values.empty()) throw DataError(fmt::format("{} has no runs", arm.name));
   require_finite(arm.values, arm.name.c_str());
@@ -34,21 +29,7 @@ void check(const ArmRuns& arm) {
   }
 }
 
-/// The runs that have a partner, in the order of the baseline.
-Pairs pair_by_seed(const ArmRuns& arm, const ArmRuns& baseline) {
-  std::unordered_map<std::uint64_t, double> value_of;
-  for (std::size_t i = 0; i < arm.seeds.size(); ++i) value_of[arm.seeds[i]] = arm.values[i];
-  Pairs pairs;
-  for (std::size_t i = 0; i < baseline.seeds.size(); ++i) {
-    const auto partner = value_of.find(baseline.seeds[i]);
-    if (partner == value_of.end()) continue;
-    pairs.arm.push_back(partner->second);
-    pairs.baseline.push_back(baseline.values[i]);
-  }
-  return pairs;
-}
-
-ArmComparison compare_by_pairs(const ArmRuns& arm, const ArmRuns& baseline, const Pairs& pairs,
+ArmComparison compare_by_pairs(const ArmRuns& arm, const ArmRuns& baseline, const PairedRuns& pairs,
                                const ComparisonSpec& spec) {
   ArmComparison result{.name = arm.name, .values = describe(arm.values)};
   result.paired = compare_pairs(pairs.arm, pairs.baseline, spec.paired);
@@ -71,7 +52,7 @@ ArmComparison compare_unpaired(const ArmRuns& arm, const ArmRuns& baseline,
 
 /// Everything that does not depend on how many arms there are.
 ArmComparison compare_one(const ArmRuns& arm, const ArmRuns& baseline, const ComparisonSpec& spec) {
-  const Pairs pairs = pair_by_seed(arm, baseline);
+  const PairedRuns pairs = pair_by_seed(arm, baseline);
   const bool few_runs = arm.values.size() < 2 || baseline.values.size() < 2;
   if (pairs.arm.size() >= 2 || (pairs.arm.size() == 1 && few_runs)) {
     return compare_by_pairs(arm, baseline, pairs, spec);
@@ -131,7 +112,7 @@ void correct_and_claim(StudyComparison& study) {
   std::size_t next = 0;
   for (ArmComparison& arm : study.arms) {
     if (!arm.p) continue;
-    arm.adjusted_p = adjusted[next++];
+    arm.adjusted_p = std::min(1.0, adjusted[next++] * study.spec.looks);
     const bool higher = arm.difference > 0;
     const bool better = higher == (study.spec.better == Better::kHigher);
     arm.claim = *arm.adjusted_p > study.spec.alpha ? Claim::kUnclear
@@ -163,9 +144,28 @@ TestKind choose_paired_test(std::size_t pairs, std::size_t arms, double alpha) {
   return finest * kSignFlipMargin <= alpha ? TestKind::kSignFlip : TestKind::kStudent;
 }
 
+PairedRuns pair_by_seed(const ArmRuns& arm, const ArmRuns& baseline) {
+  std::unordered_map<std::uint64_t, double> value_of;
+  for (std::size_t i = 0; i < arm.seeds.size(); ++i) value_of[arm.seeds[i]] = arm.values[i];
+  PairedRuns pairs;
+  for (std::size_t i = 0; i < baseline.seeds.size(); ++i) {
+    const auto partner = value_of.find(baseline.seeds[i]);
+    if (partner == value_of.end()) continue;
+    pairs.arm.push_back(partner->second);
+    pairs.baseline.push_back(baseline.values[i]);
+  }
+  return pairs;
+}
+
+double interval_confidence(const ComparisonSpec& spec, std::size_t arms) {
+  if (spec.looks <= 1) return spec.paired.confidence;
+  const auto intervals = static_cast<double>(spec.looks * std::max<std::size_t>(arms, 1));
+  return 1 - (1 - spec.paired.confidence) / intervals;
+}
+
 PowerSpec power_of(const StudyComparison& study) {
   return {.power = study.spec.power,
-          .alpha = study.spec.alpha,
+          .alpha = study.spec.alpha / study.spec.looks,
           .arms = std::max<std::uint32_t>(study.testable, 1)};
 }
 
@@ -174,15 +174,17 @@ StudyComparison compare_arms(const ArmRuns& baseline, std::span<const ArmRuns> a
   check(baseline);
   StudyComparison study{
       .baseline_name = baseline.name, .baseline = describe(baseline.values), .spec = spec};
+  ComparisonSpec each = spec;
+  each.paired.confidence = interval_confidence(spec, arms.size());
   for (const ArmRuns& arm : arms) {
     check(arm);
-    study.arms.push_back(compare_one(arm, baseline, spec));
+    study.arms.push_back(compare_one(arm, baseline, each));
     study.testable += is_testable(study.arms.back(), study.baseline) ? 1 : 0;
   }
   DetectableDifferences detectable(power_of(study));
   for (ArmComparison& arm : study.arms) {
     if (!is_testable(arm, study.baseline)) continue;
-    choose_test(arm, study.testable, spec.alpha);
+    choose_test(arm, study.testable, spec.alpha / spec.looks);
     arm.detectable = detectable.of(arm, study.baseline);
   }
   correct_and_claim(study);

@@ -59,9 +59,9 @@ struct ArmComparison {
   bool lacks_seeds = false;  ///< paired over fewer seeds than the baseline has
   TestKind test = TestKind::kNone;
   double difference = 0;                  ///< mean, arm minus baseline
-  std::optional<Interval> interval = {};  ///< for it; not corrected for the number of arms
+  std::optional<Interval> interval = {};  ///< for it; see interval_confidence
   std::optional<double> p = {};           ///< of `test`, not corrected
-  std::optional<double> adjusted_p = {};  ///< by Holm over all arms that have a p
+  std::optional<double> adjusted_p = {};  ///< by Holm over all arms that have a p, times the looks
   /// The smallest difference that this n would have shown with the power asked for, corrected for
   /// all arms. Absent without a test or without spread.
   std::optional<double> detectable = {};
@@ -75,8 +75,13 @@ struct ComparisonSpec {
   Better better = Better::kHigher;
   double alpha = 0.05;  ///< chance of one or more false claims in the whole study
   double power = 0.8;
-  PairedSpec paired = {};  ///< its confidence is also that of Welch's interval
+  std::uint32_t looks = 1;  ///< planned, at which the study may have stopped (looks.h)
+  PairedSpec paired = {};   ///< its confidence is also that of Welch's interval
 };
+
+/// The confidence of each interval. A study with one look gives every arm's interval the confidence
+/// of `spec`; with several, all intervals of all looks hold together with that confidence.
+double interval_confidence(const ComparisonSpec& spec, std::size_t arms);
 
 /// A whole study: each arm against the baseline.
 struct StudyComparison {
@@ -87,6 +92,13 @@ struct StudyComparison {
   std::uint32_t testable = 0;  ///< arms with enough runs for a test: what the power counts
   ComparisonSpec spec = {};
 };
+
+/// Values of two arms by common seed, in the order of the baseline.
+struct PairedRuns {
+  std::vector<double> arm;
+  std::vector<double> baseline;
+};
+PairedRuns pair_by_seed(const ArmRuns& arm, const ArmRuns& baseline);
 
 /// Compares all arms with the baseline: over common seeds where there are two or more, by Welch's
 /// test otherwise. DataError, with the arm's name, for an arm without runs, a value that is not

@@ -79,6 +79,7 @@ class VerdictWriter {
     say_seeds_needed();
     say_few_seeds();
     say_tests();
+    say_looks();
     say_left_out();
     return sentences_;
   }
@@ -198,6 +199,14 @@ class VerdictWriter {
     if (used(TestKind::kWelch)) {
       sentences_.push_back(fmt::format("Test: Welch's t-test{}, as seeds cannot be paired.", holm));
     }
+  }
+
+  void say_looks() {
+    if (study_.spec.looks == 1) return;
+    sentences_.push_back(
+        fmt::format("Seeds were added as the results came in: claims are corrected for {} planned "
+                    "looks, and intervals hold for all looks and settings together.",
+                    study_.spec.looks));
   }
 
   void say_left_out() {

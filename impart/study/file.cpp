@@ -26,6 +26,9 @@ constexpr std::array<std::string_view, 14> kStudyKeys = {
     "metric",       "target", "jobs",
     "output",       "search"};
 constexpr std::array<std::string_view, 2> kSeedKeys = {"count", "master"};
+constexpr std::array<std::string_view, 4> kGrowingSeedKeys = {"until", "at_most", "at_least",
+                                                              "master"};
+constexpr std::uint64_t kFirstLook = 10;
 constexpr std::array<std::string_view, 3> kSearchKeys = {"kind", "eta", "min_epochs"};
 constexpr std::string_view kNamePlaceholder = "{name}";
 
@@ -41,6 +44,7 @@ class StudyReader : private StudyYaml {
   void read_exclusions(const YAML::Node& list);
   std::vector<std::uint64_t> read_seeds(const YAML::Node& node, std::string_view key,
                                         std::span<const std::uint64_t> taken) const;
+  void read_growing_seeds(const YAML::Node& node);
   void read_search(const YAML::Node& node);
   void read_search_options(const YAML::Node& map);
   void read_output();
@@ -136,6 +140,24 @@ std::vector<std::uint64_t> StudyReader::read_seeds(const YAML::Node& node, std::
   return seeds;
 }
 
+void StudyReader::read_growing_seeds(const YAML::Node& node) {
+  check_map(node, "key in seeds", kGrowingSeedKeys);
+  if (!node["at_most"]) fail(node, "seeds: expected {until: 0.05, at_most: 200}");
+  const auto rule = config::whole<std::uint64_t>(2);
+  const auto at_most = value(node["at_most"], "seeds.at_most", rule);
+  GrowingSeeds& growing = spec_.growing.emplace();
+  growing.until = value(node["until"], "seeds.until", config::number({.without_least = true}));
+  growing.at_least = node["at_least"] ? value(node["at_least"], "seeds.at_least", rule)
+                                      : std::min(kFirstLook, at_most);
+  if (growing.at_least > at_most) {
+    fail(node["at_least"],
+         fmt::format("seeds.at_least: {} is more than at_most, {}", growing.at_least, at_most));
+  }
+  const auto master =
+      node["master"] ? value(node["master"], "seeds.master", config::whole<std::uint64_t>(0)) : 1;
+  spec_.seeds = at(node, "seeds", [&] { return derive_seeds(master, at_most, {}); });
+}
+
 void StudyReader::read_search(const YAML::Node& node) {
   using Kind = SearchSpec::Kind;
   const auto rule =
@@ -213,8 +235,13 @@ StudySpec StudyReader::read(std::span<const std::string> overrides) {
   if (root["exclude"]) read_exclusions(root["exclude"]);
   if (root["skip_invalid"])
     spec_.skip_invalid = value(root["skip_invalid"], "skip_invalid", config::flag());
-  if (!root["seeds"]) fail(root, "seeds are missing: a list, or {count: 10, master: 7}");
-  spec_.seeds = read_seeds(root["seeds"], "seeds", {});
+  const YAML::Node seeds = root["seeds"];
+  if (!seeds) fail(root, "seeds are missing: a list, or {count: 10, master: 7}");
+  if (seeds.IsMap() && seeds["until"]) {
+    read_growing_seeds(seeds);
+  } else {
+    spec_.seeds = read_seeds(seeds, "seeds", {});
+  }
   if (const YAML::Node metric = root["metric"]) {
     spec_.metric = value(metric, "metric", config::name_of("metric", names_of(kStudyMetrics)));
   }
@@ -224,6 +251,7 @@ StudySpec StudyReader::read(std::span<const std::string> overrides) {
   if (root["jobs"]) spec_.jobs = value(root["jobs"], "jobs", config::whole(1u, 4096u));
   if (root["search"]) read_search(root["search"]);
   const bool halving = spec_.search.kind == SearchSpec::Kind::kHalving;
+  if (halving && spec_.growing) fail(seeds, "seeds: until is for grids, not for search: halving");
   const YAML::Node confirmation = root["confirmation_seeds"];
   if (halving && !confirmation) {
     fail(root, "search: halving needs confirmation_seeds: {count: 5, master: 8}, or a list");

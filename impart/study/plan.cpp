@@ -6,6 +6,7 @@
 
 #include "impart/config/config_text.h"
 #include "impart/core/error.h"
+#include "impart/statistics/looks.h"
 #include "impart/study/halving.h"
 
 namespace impart::study {
@@ -32,13 +33,75 @@ StudyRun make_run(const StudyPlan& plan, const PlannedArm& arm, std::uint64_t se
   return run;
 }
 
-void add_grid(const StudyPlan& plan, StudyRecord& record) {
-  for (const std::uint64_t seed : record.seeds) {
-    for (const PlannedArm& arm : plan.arms) {
-      record.runs.push_back(make_run(plan, arm, seed, RunPurpose::kGrid, arm.config.epochs));
-    }
+void add_seed(const StudyPlan& plan, std::uint64_t seed, StudyRecord& record) {
+  for (const PlannedArm& arm : plan.arms) {
+    record.runs.push_back(make_run(plan, arm, seed, RunPurpose::kGrid, arm.config.epochs));
   }
 }
+
+void add_grid(const StudyPlan& plan, StudyRecord& record) {
+  for (const std::uint64_t seed : record.seeds) add_seed(plan, seed, record);
+}
+
+/// A grid whose seeds grow from look to look, until one settles the study or has to wait for runs.
+class GrowingGrid {
+ public:
+  GrowingGrid(const StudyPlan& plan, const ResultOf& result_of, StudyRecord& record)
+      : plan_(plan), result_of_(result_of), record_(record) {
+    record_.seeds.clear();
+    baseline_.name = *record_.baseline;
+    for (const StudyArm& arm : record_.arms) {
+      if (arm.name != record_.baseline) others_.push_back({.name = arm.name, .values = {}});
+    }
+  }
+
+  void unfold() {
+    SeedPlan& growing = *record_.growing;
+    for (const std::uint64_t count : growing.planned) {
+      if (!grow_to(count)) return;
+      growing.taken.push_back(look());
+      if (growing.is_settled()) return;
+    }
+  }
+
+ private:
+  /// Whether all runs of the new seeds are settled.
+  bool grow_to(std::uint64_t count) {
+    bool settled = true;
+    while (record_.seeds.size() < count) {
+      const std::size_t first = record_.runs.size();
+      record_.seeds.push_back(plan_.record.seeds[record_.seeds.size()]);
+      add_seed(plan_, record_.seeds.back(), record_);
+      for (std::size_t i = first; i < record_.runs.size(); ++i) {
+        const Finding finding = result_of_(record_.runs[i]);
+        settled = settled && finding.is_settled;
+        if (finding.value) keep(record_.runs[i], *finding.value);
+      }
+    }
+    return settled;
+  }
+
+  void keep(const StudyRun& run, double value) {
+    const auto arm = std::find_if(others_.begin(), others_.end(),
+                                  [&](const auto& other) { return other.name == run.arm; });
+    statistics::ArmRuns& runs = arm == others_.end() ? baseline_ : *arm;
+    runs.values.push_back(value);
+    runs.seeds.push_back(run.seed);
+  }
+
+  SeedLook look() const {
+    const auto looks = static_cast<std::uint32_t>(record_.growing->planned.size());
+    const auto widest = statistics::widest_interval(baseline_, others_, {.looks = looks});
+    if (!widest) return {.seeds = record_.seeds.size(), .arm = {}, .half_width = {}};
+    return {.seeds = record_.seeds.size(), .arm = widest->arm, .half_width = widest->half_width};
+  }
+
+  const StudyPlan& plan_;
+  const ResultOf& result_of_;
+  StudyRecord& record_;
+  statistics::ArmRuns baseline_;
+  std::vector<statistics::ArmRuns> others_;
+};
 
 /// Adds the runs of a rung; the candidates' means once all of them are settled, empty before.
 std::vector<CandidateScore> add_rung(const StudyPlan& plan, const SearchRung& rung,
@@ -124,6 +187,14 @@ void check_search(const StudyPlan& plan) {
   if (first == nullptr) throw ConfigError("search: halving needs arms besides the baseline");
 }
 
+void check_growing(const StudyPlan& plan) {
+  if (!plan.record.baseline) {
+    throw ConfigError(
+        "seeds: until is about differences to a baseline: mark an arm with baseline: true");
+  }
+  if (plan.arms.size() < 2) throw ConfigError("seeds: until needs arms besides the baseline");
+}
+
 }  // namespace
 
 StudyPlan make_plan(const StudySpec& spec, const config::Schema& schema) {
@@ -144,6 +215,13 @@ StudyPlan make_plan(const StudySpec& spec, const config::Schema& schema) {
                  .jobs = spec.jobs};
   for (const NamedArm& arm : spec.arms) {
     if (arm.is_baseline) plan.record.baseline = arm.name;
+  }
+  if (spec.growing) {
+    plan.record.growing =
+        SeedPlan{.until = spec.growing->until,
+                 .planned = statistics::plan_looks(spec.growing->at_least, spec.seeds.size()),
+                 .taken = {}};
+    check_growing(plan);
   }
   std::vector<config::RunConfig> configs;
   for (const PlannedArm& arm : plan.arms) configs.push_back(arm.config);
@@ -171,7 +249,9 @@ config::RunConfig config_of(const StudyPlan& plan, const StudyRun& run) {
 
 StudyRecord unfold(const StudyPlan& plan, const ResultOf& result_of) {
   StudyRecord record = plan.record;
-  if (plan.search.kind == SearchSpec::Kind::kGrid) {
+  if (record.growing) {
+    GrowingGrid(plan, result_of, record).unfold();
+  } else if (plan.search.kind == SearchSpec::Kind::kGrid) {
     add_grid(plan, record);
   } else {
     add_search(plan, result_of, record);

@@ -20,7 +20,8 @@ struct StudyPlan {
   std::uint32_t jobs = 0;            ///< runs at a time; 0: half of the cores
 };
 
-/// ConfigError as plan_arms; and if the arms of a search do not train equally long.
+/// ConfigError as plan_arms; if the arms of a search do not train equally long; and if seeds are to
+/// grow without a baseline and an arm to compare with it.
 StudyPlan make_plan(const StudySpec& spec, const config::Schema& schema);
 
 /// The complete configuration of one of the study's runs.
@@ -36,7 +37,8 @@ using ResultOf = std::function<Finding(const StudyRun&)>;
 
 /// The record with all runs that follow from the results so far: for a grid all of them, seeds
 /// outermost, so that all arms can be compared early; for a search those of the rungs that can be
-/// known, and those that confirm once there is a winner. A pure function of plan and results: a
+/// known, and those that confirm once there is a winner; where seeds grow those up to the look that
+/// settles the study, or has to wait for its runs. A pure function of plan and results: a
 /// study that starts again comes to the same.
 StudyRecord unfold(const StudyPlan& plan, const ResultOf& result_of);
 

@@ -99,6 +99,25 @@ StudySearch read_search(const Json& json) {
   return search;
 }
 
+Json growing_json(const SeedPlan& plan) {
+  Json taken = Json::array();
+  for (const SeedLook& look : plan.taken) {
+    taken.push_back(
+        {{"seeds", look.seeds}, {"arm", look.arm}, {"half_width", or_null(look.half_width)}});
+  }
+  return {{"until", plan.until}, {"planned", plan.planned}, {"taken", taken}};
+}
+
+SeedPlan read_growing(const Json& json) {
+  SeedPlan plan{.until = json.at("until"), .planned = read_seeds(json.at("planned")), .taken = {}};
+  for (const Json& look : json.at("taken")) {
+    plan.taken.push_back({.seeds = whole_number(look.at("seeds")),
+                          .arm = look.at("arm"),
+                          .half_width = if_there<double>(look, "half_width")});
+  }
+  return plan;
+}
+
 StudyRecord read_record(const Json& json) {
   if (json.at("format") != kFormat) {
     throw DataError(
@@ -118,10 +137,22 @@ StudyRecord read_record(const Json& json) {
   if (json.contains("search") && json["search"].is_object()) {
     record.search = read_search(json["search"]);
   }
+  if (json.contains("growing") && json["growing"].is_object()) {
+    record.growing = read_growing(json["growing"]);
+  }
   return record;
 }
 
 }  // namespace
+
+bool SeedPlan::is_narrow_enough() const {
+  return !taken.empty() && taken.back().half_width && *taken.back().half_width < until;
+}
+
+bool SeedPlan::is_settled() const {
+  if (taken.empty()) return false;
+  return is_narrow_enough() || !taken.back().half_width || taken.size() == planned.size();
+}
 
 std::string_view purpose_name(RunPurpose purpose) {
   return kPurposeNames[static_cast<std::size_t>(purpose)];
@@ -140,6 +171,7 @@ void write_study(const std::string& directory, const StudyRecord& record) {
                      {"seeds", record.seeds},
                      {"confirmation_seeds", record.confirmation_seeds},
                      {"search", record.search ? search_json(*record.search) : Json()},
+                     {"growing", record.growing ? growing_json(*record.growing) : Json()},
                      {"arms", arms},
                      {"runs", runs}};
   OutputFile file(directory + "/study.json");

@@ -77,18 +77,38 @@ struct StudySearch {
   std::optional<std::string> winner;
 };
 
+/// What a planned look at the results so far found.
+struct SeedLook {
+  std::uint64_t seeds = 0;
+  std::string arm;                   ///< whose interval was the widest
+  std::optional<double> half_width;  ///< of that interval; absent if no arm has one
+  bool operator==(const SeedLook&) const = default;
+};
+
+/// A plan to add seeds until every arm's paired interval is narrow enough.
+struct SeedPlan {
+  double until = 0;                    ///< half-width
+  std::vector<std::uint64_t> planned;  ///< numbers of seeds after which to look
+  std::vector<SeedLook> taken;         ///< the looks so far
+
+  /// Whether the last look ended the study: narrow enough, no arm to wait for, or no further look.
+  bool is_settled() const;
+  bool is_narrow_enough() const;
+};
+
 /// study.json.
 struct StudyRecord {
   std::string name;
   std::optional<std::string> baseline;
   std::string metric = "best_accuracy";  ///< row of kStudyMetrics
   std::optional<double> target;
-  std::vector<std::uint64_t> seeds;
+  std::vector<std::uint64_t> seeds;  ///< those that have begun, where they grow
   std::vector<std::uint64_t> confirmation_seeds;
   std::vector<StudyArm> arms;
   /// In the order in which they start. A search learns of its later runs from the earlier ones.
   std::vector<StudyRun> runs;
-  std::optional<StudySearch> search;  ///< empty for a full grid
+  std::optional<StudySearch> search;     ///< empty for a full grid
+  std::optional<SeedPlan> growing = {};  ///< empty where all seeds are known beforehand
 };
 
 /// Writes directory/study.json, complete or not at all. IoError.

@@ -78,6 +78,7 @@ class StudyRunner {
   StudyOutcome run();
 
  private:
+  void keep_to_planned_looks() const;
   void learn_runs();
   void move_misfits_aside();
   void fill_queue();
@@ -115,6 +116,17 @@ class StudyRunner {
   std::string disk_problem_;  ///< why no further run is started
   Clock::time_point told_ = {};
 };
+
+/// Looks that are planned anew after the first has been taken are corrected for by nobody.
+void StudyRunner::keep_to_planned_looks() const {
+  if (!plan_.record.growing || !fs::exists(plan_.directory + "/study.json")) return;
+  const std::optional<SeedPlan> before = read_study(plan_.directory).growing;
+  if (!before || before->taken.empty() || before->planned == plan_.record.growing->planned) return;
+  throw ConfigError(fmt::format(
+      "{} was planned to look at its results after {} seeds and has begun to, so at_least and "
+      "at_most of seeds stay as they were; another name or output begins a new study",
+      plan_.directory, fmt::join(before->planned, ", ")));
+}
 
 /// Reads what there is, and finds out which runs follow from it. What this process has seen of the
 /// runs stays: their number only grows, in the same order.
@@ -299,6 +311,7 @@ StudyOutcome StudyRunner::run() {
   make_folder(plan_.directory);
   const StudyLock lock(plan_.directory, kPatience,
                        [this] { note("waiting for the runs of a study that was killed"); });
+  keep_to_planned_looks();
   learn_runs();
   write_text(plan_.directory + "/study.yaml", spec_.study_text);
   try {

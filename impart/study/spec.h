@@ -53,6 +53,12 @@ struct SearchSpec {
   std::uint32_t min_epochs = 1;  ///< of the first rung
 };
 
+/// Seeds that are added until the differences to the baseline are known well enough.
+struct GrowingSeeds {
+  double until = 0;  ///< half-width of every arm's paired interval, in units of the metric
+  std::uint64_t at_least = 0;  ///< seeds of the first look
+};
+
 /// What a study's file says.
 struct StudySpec {
   std::string name;
@@ -60,8 +66,9 @@ struct StudySpec {
   std::vector<NamedArm> arms;
   std::vector<Grid> grids;
   std::vector<Exclusion> exclusions;
-  bool skip_invalid = false;  ///< leave out combinations that contradict themselves
-  std::vector<std::uint64_t> seeds;
+  bool skip_invalid = false;         ///< leave out combinations that contradict themselves
+  std::vector<std::uint64_t> seeds;  ///< all that it may come to, where they grow
+  std::optional<GrowingSeeds> growing;
   std::vector<std::uint64_t> confirmation_seeds;
   std::string metric;  ///< row of kStudyMetrics; empty: best_accuracy
   std::optional<double> target;

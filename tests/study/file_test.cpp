@@ -116,6 +116,30 @@ TEST_F(StudyFile, DerivesSeedsThatDoNotCollide) {
   EXPECT_NE(spec.seeds, derive_seeds(8, 50, {}));
 }
 
+TEST_F(StudyFile, ReadsSeedsThatGrow) {
+  const StudySpec spec = load("arms: {a: }\nseeds: {until: 0.05, at_most: 200, master: 7}\n");
+  EXPECT_EQ(spec.seeds, derive_seeds(7, 200, {}));
+  ASSERT_TRUE(spec.growing);
+  EXPECT_EQ(spec.growing->until, 0.05);
+  EXPECT_EQ(spec.growing->at_least, 10u);
+  EXPECT_EQ(load("arms: {a: }\nseeds: {until: 1, at_most: 6}\n").growing->at_least, 6u);
+  EXPECT_FALSE(load("arms: {a: }\nseeds: {count: 6}\n").growing);
+}
+
+TEST_F(StudyFile, SaysWhatIsWrongWithSeedsThatGrow) {
+  EXPECT_EQ(error("arms: {a: }\nseeds: {until: 0.05}\n"),
+            "s.yaml:2:8: seeds: expected {until: 0.05, at_most: 200}");
+  EXPECT_EQ(error("arms: {a: }\nseeds: {until: 0, at_most: 9}\n"),
+            "s.yaml:2:16: seeds.until: '0' is out of range; allowed: more than 0");
+  EXPECT_EQ(error("arms: {a: }\nseeds: {until: 1, at_most: 9, at_least: 10}\n"),
+            "s.yaml:2:41: seeds.at_least: 10 is more than at_most, 9");
+  EXPECT_EQ(error("arms: {a: }\nseeds: {until: 1, at_most: 9, count: 3}\n").substr(0, 41),
+            "s.yaml:2:31: unknown key in seeds 'count'");
+  EXPECT_EQ(error("arms: {a: }\nseeds: {until: 1, at_most: 9}\nsearch: halving\n"
+                  "confirmation_seeds: [1]\n"),
+            "s.yaml:2:8: seeds: until is for grids, not for search: halving");
+}
+
 TEST_F(StudyFile, SaysWhereWhatIsWrong) {
   EXPECT_EQ(error("seeds: [1]\narms: {a: }\nseed: 3\n"),
             "s.yaml:3:1: unknown key 'seed', did you mean 'seeds'?");

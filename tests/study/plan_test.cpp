@@ -70,6 +70,61 @@ TEST(StudyPlan, ASearchUnfoldsRungByRung) {
   EXPECT_TRUE(std::equal(first.runs.begin(), first.runs.end(), last.runs.begin()));
 }
 
+constexpr const char* kGrowing =
+    "arms: {base: {baseline: true}, a: {optimizer.lr: 0.2}, b: {optimizer.lr: 0.3}}\n"
+    "config: {partition.heuristic: random, partition.warmup: 0}\n"
+    "seeds: {until: 1, at_most: 40, at_least: 5}\n";
+
+/// Differences to the baseline alternate between +spread and -spread.
+Finding alternating(const StudyPlan& plan, const StudyRun& run, double spread) {
+  const auto& seeds = plan.record.seeds;
+  const auto place = std::find(seeds.begin(), seeds.end(), run.seed) - seeds.begin();
+  const double step = run.arm == "b" ? spread : run.arm == "a" ? 0.1 : 0.0;
+  return {.is_settled = true, .value = 90 + (place % 2 == 0 ? step : -step)};
+}
+
+TEST(StudyPlan, SeedsGrowFromLookToLookUntilTheWidestIntervalIsNarrow) {
+  const StudyPlan plan = plan_from_text(kGrowing);
+  EXPECT_EQ(unfold(plan, nothing).runs.size(), 15u);
+  EXPECT_EQ(unfold(plan, nothing).seeds.size(), 5u);
+  // With spread 1: t of 9 degrees at 0.05 / 4 looks / 2 arms is 3.5465, times √(10/9)/√10.
+  const StudyRecord record =
+      unfold(plan, [&](const StudyRun& run) { return alternating(plan, run, 1); });
+  ASSERT_EQ(record.growing->taken.size(), 3u);
+  EXPECT_EQ(record.growing->taken[1].seeds, 10u);
+  EXPECT_NEAR(*record.growing->taken[1].half_width, 1.18217, 1e-4);
+  EXPECT_EQ(record.growing->taken[2].arm, "b");
+  EXPECT_TRUE(record.growing->is_narrow_enough());
+  EXPECT_EQ(record.seeds.size(), 20u);
+  EXPECT_EQ(record.runs.size(), 60u);
+  const StudyRecord wide =
+      unfold(plan, [&](const StudyRun& run) { return alternating(plan, run, 10); });
+  EXPECT_EQ(wide.seeds.size(), 40u);
+  EXPECT_TRUE(wide.growing->is_settled());
+  EXPECT_FALSE(wide.growing->is_narrow_enough());
+  EXPECT_TRUE(std::equal(record.runs.begin(), record.runs.end(), wide.runs.begin()));
+}
+
+TEST(StudyPlan, SeedsDoNotGrowWhileALookWaitsForARun) {
+  const StudyPlan plan = plan_from_text(kGrowing);
+  const StudyRecord record = unfold(plan, [&](const StudyRun& run) -> Finding {
+    if (run.seed == plan.record.seeds[7] && run.arm == "a") return {};
+    return alternating(plan, run, 1);
+  });
+  EXPECT_EQ(record.growing->taken.size(), 1u);
+  EXPECT_EQ(record.seeds.size(), 10u);
+}
+
+TEST(StudyPlan, SeedsGrowOnlyToCompareWithABaseline) {
+  const auto complaint = [](const std::string& arms) {
+    return testing::message_of<ConfigError>(
+        [&] { plan_from_text("arms: " + arms + "\nseeds: {until: 1, at_most: 40}\n"); });
+  };
+  EXPECT_EQ(complaint("{a: , b: {optimizer.lr: 0.2}}"),
+            "seeds: until is about differences to a baseline: mark an arm with baseline: true");
+  EXPECT_EQ(complaint("{a: {baseline: true}}"), "seeds: until needs arms besides the baseline");
+}
+
 TEST(StudyPlan, ARecordReadsBackAsItWas) {
   const TemporaryFolder folder;
   const StudyPlan plan = plan_from_text(kSearch);
@@ -84,6 +139,20 @@ TEST(StudyPlan, ARecordReadsBackAsItWas) {
   EXPECT_EQ(read.confirmation_seeds, written.confirmation_seeds);
   EXPECT_EQ(read.search->winner, written.search->winner);
   EXPECT_EQ(read.arms[1].settings, written.arms[1].settings);
+  EXPECT_FALSE(read.growing);
+}
+
+TEST(StudyPlan, LooksReadBackAsTheyWere) {
+  const TemporaryFolder folder;
+  const StudyPlan plan = plan_from_text(kGrowing);
+  StudyRecord written =
+      unfold(plan, [&](const StudyRun& run) { return alternating(plan, run, 1); });
+  written.growing->taken.push_back({.seeds = 40, .arm = "", .half_width = {}});
+  write_study(folder.path(), written);
+  const StudyRecord read = read_study(folder.path());
+  EXPECT_EQ(read.growing->until, 1);
+  EXPECT_EQ(read.growing->planned, written.growing->planned);
+  EXPECT_EQ(read.growing->taken, written.growing->taken);
 }
 
 TEST(StudyPlan, HasABoundedNumberOfRuns) {
