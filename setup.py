@@ -8,6 +8,8 @@ The command needs the libraries of tools/packages-command.txt, and links to thos
 If one is missing, the package is installed all the same, with a command that says which. Training
 comes from a build folder that has it: that of the environment variable IMPART_BUILD, or
 build/release, which ./quickstart leaves; without one, all other commands are compiled here.
+
+The environment variable CMAKE_ARGS holds more arguments for CMake.
 """
 
 import os
@@ -42,7 +44,8 @@ def cmake(*arguments, **options):
 def configure(build, *settings, **options):
     generator = ["-G", "Ninja"] if shutil.which("ninja") else []
     cmake("-S", ROOT, "-B", build, *generator, "-DCMAKE_BUILD_TYPE=Release", "-DIMPART_TESTS=OFF",
-          "-DIMPART_BENCH=OFF", "-DIMPART_INSTALL=OFF", *(f"-D{each}" for each in settings), **options)
+          "-DIMPART_BENCH=OFF", "-DIMPART_INSTALL=OFF", *(f"-D{each}" for each in settings),
+          *shlex.split(os.environ.get("CMAKE_ARGS", "")), **options)
 
 
 class BuildCore(build_ext):

@@ -31,13 +31,6 @@ function(impart_compile_in_groups target)
     UNITY_BUILD_BATCH_SIZE ${IMPART_GROUP})
 endfunction()
 
-# Compiles a target of a room with -O1 if the room is among those that compute.
-function(impart_let_compute target room)
-  if(room IN_LIST IMPART_COMPUTING_ROOMS)
-    target_compile_options(${target} PRIVATE -O1)
-  endif()
-endfunction()
-
 # impart_layer(NAME [DEPENDS targets...] [WITHOUT files and folders...] [ALONE files...]): the library
 # of one folder under impart/, of all that lies in it. WITHOUT: what is for other options, and rooms
 # inside the room. ALONE: files that are not compiled together with others, because they have the
@@ -61,7 +54,9 @@ function(impart_layer name)
   target_compile_features(impart_${name} PUBLIC cxx_std_20)
   set_target_properties(impart_${name} PROPERTIES POSITION_INDEPENDENT_CODE ON)
   impart_compile_in_groups(impart_${name})
-  impart_let_compute(impart_${name} ${name})
+  if(name IN_LIST IMPART_COMPUTING_ROOMS)
+    target_compile_options(impart_${name} PRIVATE -O1)
+  endif()
   set_source_files_properties(${LAYER_ALONE} PROPERTIES SKIP_UNITY_BUILD_INCLUSION ON)
   impart_install_library(${name})
 endfunction()

@@ -86,20 +86,20 @@ function(impart_test_program name)
   endif()
 endfunction()
 
-# impart_test(NAME SOURCES... LIBRARIES... [LABEL unit] [SHARDS n] [ALONE files...] [EACH_TEST]): one
-# program of unit tests for a room; all its tests in one process, or in as many as SHARDS says, or
-# each in its own. ALONE: files with names that others have, too.
+# impart_test(NAME SOURCES... LIBRARIES... [LABEL unit] [SHARDS n] [ALONE files...] [COMPUTES] [EACH_TEST]):
+# one program of unit tests for a room; all its tests in one process, or in as many as SHARDS says, or
+# each in its own. ALONE: files with names that others have, too. COMPUTES: its own loops take longer
+# than it takes to compile them with -O1, where rooms that compute are.
 function(impart_test name)
-  cmake_parse_arguments(TEST "TORCH;SERIAL;EACH_TEST" "LABEL;SHARDS;SECONDS;CORES"
+  cmake_parse_arguments(TEST "TORCH;SERIAL;COMPUTES;EACH_TEST" "LABEL;SHARDS;SECONDS;CORES"
     "SOURCES;LIBRARIES;ALONE;ENVIRONMENT" ${ARGN})
   impart_test_program(${name} SOURCES ${TEST_SOURCES} LIBRARIES ${TEST_LIBRARIES} GTest::gtest_main)
   impart_compile_in_groups(${name})
   set_source_files_properties(${TEST_ALONE} PROPERTIES SKIP_UNITY_BUILD_INCLUSION ON)
-  cmake_path(GET CMAKE_CURRENT_SOURCE_DIR FILENAME room)
   if(TEST_TORCH)
     impart_use_torch(${name})
-  elseif(room IN_LIST IMPART_COMPUTING_ROOMS)
-    impart_let_compute(${name} ${room})  # a header precompiled without does not fit
+  elseif(TEST_COMPUTES AND IMPART_COMPUTING_ROOMS)
+    target_compile_options(${name} PRIVATE -O1)  # a header precompiled without does not fit
   else()
     target_compile_options(${name} PRIVATE ${IMPART_TEST_FLAGS})
     target_precompile_headers(${name} REUSE_FROM impart_test_pch)

@@ -11,12 +11,13 @@ import re
 import shutil
 import subprocess
 import sys
-import tempfile
 import unittest
 import urllib.parse
 
 IMPART = pathlib.Path(sys.argv.pop(1)).resolve()
 ROOT = pathlib.Path(__file__).resolve().parents[2]
+sys.path.insert(0, str(ROOT / "tests/support"))
+from class_folder import ClassFolderTest  # noqa: E402
 
 
 class Page(html.parser.HTMLParser):
@@ -40,16 +41,15 @@ class Page(html.parser.HTMLParser):
 
 
 @unittest.skipUnless(shutil.which("mkdocs"), "needs mkdocs")
-class Site(unittest.TestCase):
+class Site(ClassFolderTest):
     @classmethod
     def setUpClass(cls):
-        folder = tempfile.TemporaryDirectory()
-        cls.addClassCleanup(folder.cleanup)
-        done = subprocess.run([sys.executable, ROOT / "tools" / "make_site.py", IMPART, folder.name,
+        super().setUpClass()
+        done = subprocess.run([sys.executable, ROOT / "tools" / "make_site.py", IMPART, cls.folder,
                                "--quick"], text=True, capture_output=True, check=False)
         if done.returncode:
             raise AssertionError(done.stdout + done.stderr)
-        cls.site = pathlib.Path(folder.name).resolve() / "html"
+        cls.site = cls.folder / "html"
         cls.pages = {path: Page(path.read_text()) for path in sorted(cls.site.rglob("*.html"))
                      if "api" not in path.relative_to(cls.site).parts}
 

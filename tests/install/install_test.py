@@ -16,6 +16,9 @@ from headers_test import PARTS, public_headers
 
 CMAKE, BUILD, SCRATCH = sys.argv.pop(1), pathlib.Path(sys.argv.pop(1)), pathlib.Path(sys.argv.pop(1))
 SOURCE = pathlib.Path(__file__).resolve().parents[2]
+sys.path.insert(0, str(SOURCE / "tests/support"))
+from class_folder import files_in  # noqa: E402
+
 EXAMPLES = SOURCE / "examples" / "cpp"
 PREFIX = SCRATCH / "prefix"
 # Objects come out of the cache in the next run: the paths are always the same.
@@ -80,12 +83,10 @@ class Commands(Installation):
         for made in ["man/man1/impart-train.1", "bash-completion/completions/impart",
                      "zsh/site-functions/_impart", "fish/vendor_completions.d/impart.fish"]:
             self.assertTrue((PREFIX / "share" / made).is_file(), made)
-        relative = lambda folder: {p.relative_to(folder) for p in folder.rglob("*") if p.is_file()}
-        self.assertEqual(relative(presets), relative(SOURCE / "presets"))
+        self.assertEqual(files_in(presets), files_in(SOURCE / "presets"))
 
     def test_headers_of_the_list_are_there_and_nothing_else(self):
-        found = {str(path.relative_to(PREFIX / "include"))
-                 for path in PREFIX.glob("include/**/*") if path.is_file()}
+        found = set(map(str, files_in(PREFIX / "include")))
         self.assertEqual(found, {name for part in PARTS for name in public_headers(part)})
 
     def test_each_header_compiles_alone(self):

@@ -9,11 +9,12 @@ import re
 import shutil
 import subprocess
 import sys
-import tempfile
 import unittest
 
 CPACK, BUILD = sys.argv.pop(1), pathlib.Path(sys.argv.pop(1))
 SOURCE = pathlib.Path(__file__).resolve().parents[2]
+sys.path.insert(0, str(SOURCE / "tests/support"))
+from class_folder import ClassFolderTest, files_in  # noqa: E402
 
 SHORT = ["epochs=1", "partition.warmup=0", "importance.ignore=0", "data.train_examples=64",
          "data.test_examples=32", "threads=1", "output=run"]
@@ -28,13 +29,11 @@ def run(*command):
 
 
 @unittest.skipUnless(shutil.which("dpkg-shlibdeps"), "needs dpkg-dev")
-class Packages(unittest.TestCase):
+class Packages(ClassFolderTest):
     @classmethod
     def setUpClass(cls):
-        folder = tempfile.TemporaryDirectory()
-        cls.addClassCleanup(folder.cleanup)
-        cls.folder = pathlib.Path(folder.name)
-        run(CPACK, "--config", BUILD / "CPackConfig.cmake", "-B", folder.name,
+        super().setUpClass()
+        run(CPACK, "--config", BUILD / "CPackConfig.cmake", "-B", cls.folder,
             "-D", "CPACK_COMPONENTS_ALL=command", "-D", "CPACK_DEBIAN_COMPRESSION_TYPE=gzip")
         cls.package, = cls.folder.glob("impart_*.deb")
         cls.fields = dict(re.findall(r"^ (\w[\w-]*): (.*)$", run("dpkg-deb", "-I", cls.package), re.M))
@@ -50,19 +49,18 @@ class Packages(unittest.TestCase):
         root = self.folder / "root" / "usr"
         self.assertIn("stripes", run(root / "bin" / "impart", "list", "heuristics"))
         presets = root / "share" / "impart" / "presets"
-        installed, ours = ({path.relative_to(folder) for path in folder.rglob("*") if path.is_file()}
-                           for folder in [presets, SOURCE / "presets"])
-        self.assertEqual(installed, ours)
+        self.assertEqual(files_in(presets), files_in(SOURCE / "presets"))
         self.assertEqual(list(root.rglob("*.a")), [])
 
     def test_the_command_finds_the_engine_beside_it_or_in_path_or_says_what_to_install(self):
         root = self.folder / "root" / "usr"
         alone = shutil.copy(root / "bin" / "impart", self.folder / "impart")
 
-        def train(impart, path):
+        def train(impart, path, *more):
             return subprocess.run(
                 [impart, "train", root / "share" / "impart" / "presets" / "quick.yaml", *SHORT,
-                 "--overwrite"], env={"PATH": path}, cwd=self.folder, text=True, capture_output=True)
+                 "--overwrite", *more], env={"PATH": path}, cwd=self.folder, text=True,
+                capture_output=True)
 
         for impart, path in [(root / "bin" / "impart", "/none"), (alone, f"/none:{root / 'bin'}")]:
             done = train(impart, path)
@@ -70,6 +68,9 @@ class Packages(unittest.TestCase):
         done = train(alone, "/none")
         self.assertEqual(done.returncode, 2)
         self.assertRegex(done.stderr, "^impart: this needs impart-engine, .*: install impart's Debian package")
+        done = train(alone, "/none", "epochs=0")  # what is wrong is found without the engine
+        self.assertEqual(done.returncode, 2)
+        self.assertIn("'epochs=0': '0' is out of range", done.stderr)
 
 
 if __name__ == "__main__":

@@ -20,6 +20,9 @@ SOURCES = pathlib.Path(sys.argv.pop(1)).resolve()
 IMPART = pathlib.Path(sys.argv.pop(1)).resolve()
 BUILD = pathlib.Path(sys.argv.pop(1)).resolve()
 TESTS = pathlib.Path(__file__).resolve().parent
+sys.path.insert(0, str(TESTS.parent / "support"))
+from class_folder import ClassFolderTest, files_in  # noqa: E402
+
 # Tests that measure nothing: others may run beside this one.
 UNMEASURED = ["CommandTest", "CallableTest", "WrongInputTest"]
 # What every Linux with a C++ runtime has.
@@ -54,15 +57,14 @@ def missing():
 
 
 @unittest.skipIf(missing(), missing())
-class WheelTest(unittest.TestCase):
+class WheelTest(ClassFolderTest):
     @classmethod
     def setUpClass(cls):
-        folder = tempfile.TemporaryDirectory()
-        cls.addClassCleanup(folder.cleanup)
-        cls.folder = pathlib.Path(folder.name)
+        super().setUpClass()
         cls.environment = {k: v for k, v in os.environ.items() if k != "PYTHONPATH"}
-        cls.environment["CCACHE_BASEDIR"] = folder.name  # what was compiled before stays known
+        cls.environment["CCACHE_BASEDIR"] = str(cls.folder)  # what was compiled before stays known
         cls.environment["IMPART_BUILD"] = str(BUILD)
+        cls.environment["CMAKE_ARGS"] = "-DCMAKE_CXX_FLAGS_RELEASE=-O0"  # nothing is measured here
         copy_sources(cls.folder / "sources")
         cls.run_or_fail(sys.executable, "-m", "pip", "wheel", "--no-build-isolation", "--no-deps",
                         "--no-index", "-w", "wheels", "./sources")
@@ -112,9 +114,7 @@ class WheelTest(unittest.TestCase):
     def check_command(self, impart):
         self.assertIn("stripes", self.run_or_fail(impart, "list", "heuristics"))
         presets = impart.parents[1] / "share" / "impart" / "presets"
-        installed, ours = ({path.relative_to(folder) for path in folder.rglob("*") if path.is_file()}
-                           for folder in [presets, SOURCES / "presets"])
-        self.assertEqual(installed, ours)
+        self.assertEqual(files_in(presets), files_in(SOURCES / "presets"))
         self.assertIn(".TH impart\\-train 1",
                       (impart.parents[1] / "share" / "man" / "man1" / "impart-train.1").read_text())
         self.run_or_fail(impart, "train", presets / "quick.yaml", "epochs=1", "partition.warmup=0",
