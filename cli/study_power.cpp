@@ -77,10 +77,12 @@ std::string number_or_blank(const std::optional<double>& value) {
 
 void print_power(const StudyLook& look, double difference) {
   const PowerPlan plan = plan_power(look, difference);
-  answer("To see a difference of {:g} in {} with probability {:g}, tested at {:.2g} ({} arms{}):\n",
-         difference, look.record.metric, plan.spec.power, plan.spec.alpha / plan.spec.arms,
-         plan.spec.arms,
-         look.record.growing ? fmt::format(", {} looks", look.record.growing->planned.size()) : "");
+  const std::string looks =
+      look.record.growing ? fmt::format(", {} looks", look.record.growing->planned.size()) : "";
+  answer(
+      "To see a difference of {:g} in {} with probability {:g}, tested at {:.2g} ({} arm{}{}):\n",
+      difference, look.record.metric, plan.spec.power, plan.spec.alpha / plan.spec.arms,
+      plan.spec.arms, plan.spec.arms == 1 ? "" : "s", looks);
   TextTable table({"arm", "pairs", "std", "seen now", "seeds", "at worst"});
   for (const ArmPower& arm : plan.arms) {
     table.add({harmless(arm.name), fmt::to_string(arm.pairs), number_or_blank(arm.std),

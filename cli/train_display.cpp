@@ -49,14 +49,15 @@ std::string event_text(const std::string& event) {
   return event == "exchange" ? "exchanged" : "";
 }
 
-std::vector<LineField> epoch_fields(const train::EpochReport& r, Verbosity verbosity) {
+std::vector<LineField> epoch_fields(const train::EpochReport& r, Verbosity verbosity,
+                                    std::string_view part) {
   std::vector<LineField> fields = {
       {.text = fmt::format("epoch {:>3}/{}", r.epoch + 1, r.epochs), .rank = 1},
       {.text = fmt::format("loss {:.4f}", r.train_loss), .rank = 3},
       {.text = fmt::format("train {:.2f} %", r.train_accuracy), .rank = 5}};
   if (r.score) {
     fields.push_back(
-        {.text = data::test_text(r.task, r.test_loss.value_or(0), *r.score), .rank = 2});
+        {.text = data::test_text(r.task, r.test_loss.value_or(0), *r.score, part), .rank = 2});
   }
   fields.push_back({.text = fmt::format("{:.1f} s", r.seconds), .rank = 6});
   if (verbosity == Verbosity::kVerbose) {
@@ -115,7 +116,7 @@ void TrainDisplay::show_progress(const train::RunProgress& p) {
 void TrainDisplay::show_epoch(const train::EpochReport& r) {
   const std::size_t columns =
       terminal_.paints ? terminal_size(STDERR_FILENO).columns - 1 : kAnyWidth;
-  print_line(lay_out(epoch_fields(r, verbosity_), columns, terminal_));
+  print_line(lay_out(epoch_fields(r, verbosity_, part_), columns, terminal_));
 }
 
 void TrainDisplay::print_line(const std::string& line) {

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <string_view>
 
 #include "cli/terminal/terminal.h"
 #include "impart/train/run.h"
@@ -15,7 +16,8 @@ namespace impart::cli {
 /// line per epoch.
 class TrainDisplay {
  public:
-  explicit TrainDisplay(Verbosity verbosity) : verbosity_(verbosity) {}
+  /// `part` is what the run is evaluated on: "test", "validation".
+  TrainDisplay(Verbosity verbosity, std::string_view part) : verbosity_(verbosity), part_(part) {}
 
   /// Calls this display, which must outlive it.
   train::RunObserver observer();
@@ -31,6 +33,7 @@ class TrainDisplay {
   void print_line(const std::string& line);
 
   const Verbosity verbosity_;
+  const std::string_view part_;
   const Terminal terminal_ = look_at_terminal();
   Painting painting_;
   Clock::time_point last_paint_ = {}, next_loss_ = {};

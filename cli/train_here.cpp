@@ -34,7 +34,8 @@ void print_summary(const TrainRequest& request, const train::RunOutcome& outcome
   }
   const data::Task& task = outcome.task;
   const run::ResultColumn& column = run::column_of(task.metric);
-  answer("best {} {} (epoch {}), final {}, {:.1f} s, {} examples moved\n", task.metric,
+  answer("best {}{} {} (epoch {}), final {}, {:.1f} s, {} examples moved\n",
+         s.validation_examples > 0 ? "validation " : "", task.metric,
          data::score_text(task, (s.*column.best).value_or(0)), s.best_epoch + 1,
          data::score_text(task, (s.*column.last).value_or(0)), s.seconds_total, s.examples_moved);
   if (s.diverged_at && outcome.failure.empty()) {
@@ -72,7 +73,7 @@ void train_here(const TrainRequest& request) {
       {.timeout = std::chrono::seconds(config.comm.timeout), .on_long_wait = print_long_wait});
   const bool is_first = communicator->rank() == 0;
   const train::RunOutcome outcome = comm::run_job(*communicator, [&] {
-    TrainDisplay display(request.verbosity);
+    TrainDisplay display(request.verbosity, config.data.validation > 0 ? "validation" : "test");
     const bool says_source = is_first && !request.source.empty() && !request.json &&
                              request.verbosity != Verbosity::kQuiet;
     if (says_source) say("{}\n", harmless(request.source));

@@ -52,6 +52,7 @@ train::RunObserver json_observer(const TrainRequest& request) {
                  {"epoch", s.epoch},
                  {"epochs", s.epochs},
                  {"examples", s.examples},
+                 {"evaluated_on", request.config.data.validation > 0 ? "validation" : "test"},
                  {"workers", s.workers},
                  {"processes", s.processes},
                  {"device", s.device}});

@@ -71,6 +71,7 @@ set(IMPART_HEADERS_study
   impart/statistics/sign_flip.h
   impart/statistics/student.h
   impart/statistics/time_to_target.h
+  impart/statistics/variance.h
   impart/statistics/wilcoxon.h
   impart/store/ledger.h
   impart/study/arms.h

@@ -13,21 +13,23 @@
 namespace impart::cli {
 namespace {
 
-void print_json(const train::TrainedOutcome& outcome) {
-  nlohmann::ordered_json json = {{"task", outcome.task.name},
-                                 {"predictions", outcome.test.predictions},
-                                 {"loss", outcome.test.loss},
-                                 {"accuracy", outcome.test.accuracy}};
+void print_json(const train::TrainedOutcome& outcome, const config::RunConfig& config) {
+  nlohmann::ordered_json json = {
+      {"task", outcome.task.name},
+      {"evaluated_on", config.data.validation > 0 ? "validation" : "test"},
+      {"predictions", outcome.test.predictions},
+      {"loss", outcome.test.loss},
+      {"accuracy", outcome.test.accuracy}};
   for (const data::Metric& metric : outcome.task.metrics) {
     if (const auto value = metric.measure(outcome.test)) json[metric.name] = *value;
   }
   answer("{}\n", json.dump());
 }
 
-void print_text(const train::TrainedOutcome& outcome) {
+void print_text(const train::TrainedOutcome& outcome, const config::RunConfig& config) {
   const bool is_language = outcome.task == data::kLanguage;
-  answer("{} {}, loss {:.4f}", is_language ? "tokens" : "examples", outcome.test.predictions,
-         outcome.test.loss);
+  answer("{}{} {}, loss {:.4f}", config.data.validation > 0 ? "validation " : "",
+         is_language ? "tokens" : "examples", outcome.test.predictions, outcome.test.loss);
   for (const data::Metric& metric : outcome.task.metrics) {
     const auto value = metric.measure(outcome.test);
     if (value) answer(", {} {:.{}f}{}", metric.name, *value, metric.digits, metric.unit);
@@ -45,7 +47,7 @@ void evaluate_here(const EvaluateRequest& request) {
   const train::TrainedOutcome outcome = comm::run_job(
       communicator, [&] { return train::evaluate_trained(model, config, communicator); });
   if (communicator.rank() != 0) return;
-  request.json ? print_json(outcome) : print_text(outcome);
+  request.json ? print_json(outcome, config) : print_text(outcome, config);
 }
 
 }  // namespace impart::cli

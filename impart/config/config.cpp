@@ -8,7 +8,7 @@ namespace impart::config {
 
 placement::PlacementSpec placement_spec(const RunConfig& config, const placement::OwnRows& own) {
   placement::PlacementSpec spec{
-      .seed = config.seed,
+      .seed = seed_of(config, &RunConfig::seed_order),
       .workers = config.workers.count,
       .epochs = config.epochs,
       .warmup = config.partition.warmup.of(config.epochs),

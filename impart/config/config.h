@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -20,10 +21,11 @@ namespace impart::config {
 
 /// The examples.
 struct DataConfig {
-  std::string name = "shapes";           ///< row of the table of data sets
-  std::string root = {};                 ///< folder of its files; built-in data needs none
-  std::string augment = "crop-flip";     ///< row of the table of augmentations
-  std::uint64_t limit = 0;               ///< use only the first so many training examples; 0: all
+  std::string name = "shapes";        ///< row of the table of data sets
+  std::string root = {};              ///< folder of its files; built-in data needs none
+  std::string augment = "crop-flip";  ///< row of the table of augmentations
+  std::uint64_t limit = 0;            ///< use only the first so many training examples; 0: all
+  double validation = 0;  ///< share of them that is held out, and evaluated on; 0: the test set is
   std::uint64_t train_examples = 10000;  ///< how many to make, where data is made
   std::uint64_t test_examples = 2000;
   std::uint64_t seed = 1;        ///< of made data; the run's seed does not change the data
@@ -220,6 +222,10 @@ struct RunConfig {
 
   std::string name = "run";
   std::uint64_t seed = 1;
+  /// Seeds of single streams; absent: `seed`.
+  std::optional<std::uint64_t> seed_init = {};     ///< initial weights
+  std::optional<std::uint64_t> seed_order = {};    ///< partitions, exchanges, orders of epochs
+  std::optional<std::uint64_t> seed_augment = {};  ///< augmentations and dropout
   std::uint32_t epochs = 10;
   Device device = Device::kAuto;
   Precision precision = Precision::kFp32;
@@ -239,6 +245,12 @@ struct RunConfig {
   std::string output = "runs/{name}-{seed}";  ///< the run directory
   bool operator==(const RunConfig&) const = default;
 };
+
+/// The seed of one of the streams: seed_of(config, &RunConfig::seed_init).
+inline std::uint64_t seed_of(const RunConfig& config,
+                             std::optional<std::uint64_t> RunConfig::*stream) {
+  return (config.*stream).value_or(config.seed);
+}
 
 /// The decisions of a run. ConfigError with a suggestion if a row that it names is unknown.
 placement::PlacementSpec placement_spec(const RunConfig& config,

@@ -83,11 +83,13 @@ std::string describe_section(const Schema& schema, std::string_view section) {
 
 const ConfigKey& key_at(const Schema& schema, std::string_view path) {
   if (is_section(schema, path)) throw ConfigError(describe_section(schema, path));
+  if (const ConfigKey* key = find_key(schema, "", path)) return *key;  // seed.init has a dot
   const std::size_t dot = path.find('.');
   const std::string_view section = dot == std::string_view::npos ? "" : path.substr(0, dot);
   const std::string_view name = path.substr(dot == std::string_view::npos ? 0 : dot + 1);
   if (!section.empty() && !is_section(schema, section)) {
-    throw ConfigError(describe_unknown_key(schema, "", section));
+    const bool is_key = find_key(schema, "", section) != nullptr;
+    throw ConfigError(describe_unknown_key(schema, "", is_key ? path : section));
   }
   const ConfigKey* key = find_key(schema, section, name);
   if (key == nullptr) throw ConfigError(describe_unknown_key(schema, section, name));

@@ -212,6 +212,21 @@ constexpr Rule kRules[] = {
        return fmt::format("model.dropout: {} has none; only text models do", s.config.model.name);
      }},
 
+    {"held-out-blocks-are-unseen",
+     {"data.validation", "data.stride", "data.block"},
+     [](const Situation& s) {
+       const DataConfig& data = s.config.data;
+       const auto kind = find_data_kind(data);
+       return data.validation > 0 && kind && kind->task == data::kLanguage && data.stride > 0 &&
+              data.stride < data.block;
+     },
+     [](const Situation& s) {
+       return fmt::format(
+           "data.validation: with data.stride {} below data.block {} blocks that are held out "
+           "share "
+           "tokens with those that train; data.stride must be 0, or data.block or more",
+           s.config.data.stride, s.config.data.block);
+     }},
     {"workers-have-examples",
      {"workers.count"},
      [](const Situation& s) {

@@ -81,6 +81,14 @@ void add_run(Schema& schema) {
   SectionKeys<RunConfig> run(schema);
   run.key("name", &RunConfig::name, text(), "what the run is called", kSameResult);
   run.key("seed", &RunConfig::seed, whole<std::uint64_t>(0), "where all random choices come from");
+  run.key("seed.init", &RunConfig::seed_init, own_seed(), "of the initial weights alone")
+      .counts_at_default = false;
+  run.key("seed.order", &RunConfig::seed_order, own_seed(),
+          "of partitions, exchanges and the orders of epochs alone")
+      .counts_at_default = false;
+  run.key("seed.augment", &RunConfig::seed_augment, own_seed(),
+          "of augmentations and dropout alone")
+      .counts_at_default = false;
   run.key("epochs", &RunConfig::epochs, whole(1u, kMostEpochs), "passes over the training data");
   using Device = RunConfig::Device;
   run.key("device", &RunConfig::device,
@@ -106,6 +114,10 @@ void add_data(Schema& schema, bool any_name) {
            "random changes to training images");
   data.key("limit", &DataConfig::limit, whole<std::uint64_t>(0),
            "use only the first so many training examples; 0: all");
+  data.key("validation", &DataConfig::validation, share_or_none(),
+           "share of the training examples that is held out and evaluated on, instead of the test "
+           "set")
+      .counts_at_default = false;
   data.key("train_examples", &DataConfig::train_examples, whole<std::uint64_t>(1),
            "training examples to make (shapes, generated)");
   data.key("test_examples", &DataConfig::test_examples, whole<std::uint64_t>(1),

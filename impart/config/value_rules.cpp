@@ -156,6 +156,41 @@ ValueRule<double> number(const NumberRange& range) {
           }};
 }
 
+ValueRule<double> share_or_none() {
+  constexpr const char* kNone = "none";
+  const std::string allowed = "none, more than 0 to less than 1, or as 10%";
+  const auto read = [=](const WrittenValue& written) {
+    std::string_view found = written.front();
+    if (found == kNone) return 0.0;
+    const bool is_percent = found.ends_with('%');
+    if (is_percent) found.remove_suffix(1);
+    const auto value = parse<double>(found);
+    if (!value || std::isnan(*value)) throw_not_allowed(written.front(), "no share", allowed);
+    const double share = is_percent ? *value / 100 : *value;
+    if (share <= 0 || share >= 1) throw_not_allowed(written.front(), "out of range", allowed);
+    return share;
+  };
+  const auto write = [=](const double& share) -> WrittenValue {
+    return {share == 0 ? kNone : fmt::to_string(share)};
+  };
+  return {.allowed = allowed, .read = read, .write = write};
+}
+
+ValueRule<std::optional<std::uint64_t>> own_seed() {
+  constexpr const char* kSame = "seed";
+  const std::string allowed = "seed, or a number, 0 or more";
+  const auto read = [=](const WrittenValue& written) -> std::optional<std::uint64_t> {
+    if (written.front() == kSame) return std::nullopt;
+    const auto value = parse<std::uint64_t>(written.front());
+    if (!value) throw_not_allowed(written.front(), "no seed", allowed);
+    return value;
+  };
+  const auto write = [=](const std::optional<std::uint64_t>& seed) -> WrittenValue {
+    return {seed ? fmt::to_string(*seed) : kSame};
+  };
+  return {.allowed = allowed, .read = read, .write = write};
+}
+
 ValueRule<bool> flag() {
   const auto read = [](const WrittenValue& written) {
     const std::string& found = written.front();

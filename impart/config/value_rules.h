@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <functional>
 #include <limits>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -49,6 +50,12 @@ struct NumberRange {
 };
 /// Finite numbers.
 ValueRule<double> number(const NumberRange& range);
+
+/// A share of something, more than 0 and less than 1, as "0.1" or "10%"; 0 is written as "none".
+ValueRule<double> share_or_none();
+
+/// A seed, or "seed" for that of the run.
+ValueRule<std::optional<std::uint64_t>> own_seed();
 
 /// true | false
 ValueRule<bool> flag();

@@ -31,8 +31,8 @@ std::string score_text(const Task& task, double score) {
   return fmt::format("{:.{}f}{}", score, metric.digits, metric.unit);
 }
 
-std::string test_text(const Task& task, double loss, double score) {
-  return fmt::format(fmt::runtime(task.words), fmt::arg("loss", loss),
+std::string test_text(const Task& task, double loss, double score, std::string_view part) {
+  return fmt::format(fmt::runtime(task.words), fmt::arg("part", part), fmt::arg("loss", loss),
                      fmt::arg("score", score_text(task, score)));
 }
 

@@ -38,8 +38,9 @@ struct Task {
   std::string_view metric;  ///< that decides which epoch is best: the first of `metrics`
   bool larger_is_better = true;
   std::span<const Metric> metrics = {};
-  /// An evaluation in a line of text: {loss} and {score} stand for its numbers.
-  std::string_view words = "test {score}";
+  /// An evaluation in a line of text: {part} stands for what was evaluated on, {loss} and {score}
+  /// for its numbers.
+  std::string_view words = "{part} {score}";
 
   bool operator==(const Task& other) const { return name == other.name; }
 };
@@ -57,10 +58,10 @@ inline constexpr Metric kLanguageMetrics[] = {
 };
 
 /// Every example has one class.
-inline constexpr Task kClasses = {"classes", "accuracy", true, kClassMetrics, "test {score}"};
+inline constexpr Task kClasses = {"classes", "accuracy", true, kClassMetrics, "{part} {score}"};
 /// Every token of an example is to be told from those before it.
 inline constexpr Task kLanguage = {"language", "perplexity", false, kLanguageMetrics,
-                                   "test loss {loss:.4f}  perplexity {score}"};
+                                   "{part} loss {loss:.4f}  perplexity {score}"};
 
 /// Of an outcome, by the metric that decides.
 double score_of(const Task& task, const TestOutcome& outcome);
@@ -72,7 +73,7 @@ bool is_better(const Task& task, double score, std::optional<double> best);
 /// "87.20 %", "3.142"
 std::string score_text(const Task& task, double score);
 
-/// "test 87.20 %", "test loss 1.1447  perplexity 3.142"
-std::string test_text(const Task& task, double loss, double score);
+/// "test 87.20 %", "test loss 1.1447  perplexity 3.142"; `part` may be "validation".
+std::string test_text(const Task& task, double loss, double score, std::string_view part = "test");
 
 }  // namespace impart::data

@@ -12,6 +12,32 @@ std::string words_of(std::string name) {
   return name;
 }
 
+/// What results are of: "test", "validation" where runs held out a part of the training set, or
+/// both.
+std::string part_of(const results::Results& results) {
+  std::size_t held_out = 0;
+  std::size_t runs = 0;
+  for (const results::ResultGroup& group : results.groups) {
+    for (const results::ArmResults& arm : group.arms) {
+      for (const results::RunResult& run : arm.runs) {
+        held_out += run.number("validation_examples").value_or(0) > 0 ? 1 : 0;
+        ++runs;
+      }
+    }
+  }
+  if (held_out == 0) return "test";
+  return held_out == runs ? "validation" : "test or validation";
+}
+
+/// "best validation accuracy"; nothing is said where it is the test set, or no result of a set.
+std::string metric_name_of(const std::string& metric, const std::string& part) {
+  const std::string words = words_of(metric);
+  const bool is_result = !results::companion_of(metric).empty();
+  if (part == "test" || !is_result) return words;
+  const std::size_t blank = words.find(' ') + 1;
+  return words.substr(0, blank) + part + " " + words.substr(blank);
+}
+
 std::string unit_of(std::string_view metric) {
   if (metric.find("accuracy") != std::string_view::npos) return "%";
   return metric.starts_with("seconds") ? "s" : "";
@@ -25,10 +51,10 @@ struct Curve {
 };
 
 constexpr Curve kCurves[] = {
-    {"loss", "test loss", &results::EpochResult::test_loss},
-    {"perplexity", "test perplexity", &results::EpochResult::test_perplexity},
-    {"bits_per_byte", "test bits per byte", &results::EpochResult::test_bits_per_byte},
-    {"", "test accuracy (%)", &results::EpochResult::test_accuracy},
+    {"loss", "loss", &results::EpochResult::test_loss},
+    {"perplexity", "perplexity", &results::EpochResult::test_perplexity},
+    {"bits_per_byte", "bits per byte", &results::EpochResult::test_bits_per_byte},
+    {"", "accuracy (%)", &results::EpochResult::test_accuracy},
 };
 
 const Curve& curve_of(std::string_view metric) {
@@ -119,10 +145,11 @@ std::vector<const ArmAnalysis*> GroupAnalysis::leaders(std::size_t count) const 
 }
 
 Analysis analyse(const results::Results& results) {
+  const std::string part = part_of(results);
   Analysis analysis{.results = &results,
                     .better = results::better_of(results.metric),
-                    .metric_name = words_of(results.metric),
-                    .curve_name = curve_of(results.metric).name,
+                    .metric_name = metric_name_of(results.metric, part),
+                    .curve_name = part + " " + curve_of(results.metric).name,
                     .unit = unit_of(results.metric)};
   for (const results::ResultGroup& group : results.groups) {
     analysis.groups.push_back(analyse_group(group, results.metric));

@@ -19,8 +19,8 @@ using MakeSection = std::vector<Block>(const Analysis& analysis, const SectionSp
 
 MakeSection compare_results, show_images, cross_warmup_and_interval, draw_box_plots,
     draw_learning_curves, time_to_target, list_search, count_overheads, count_io, map_data,
-    show_worker_histograms, show_texts, correlate_notions, list_diverged_runs, list_skipped_runs,
-    list_provenance;
+    show_worker_histograms, show_texts, split_variance, correlate_notions, list_diverged_runs,
+    list_skipped_runs, list_provenance;
 
 /// A row of kSections.
 struct SectionEntry : Entry<MakeSection> {
@@ -34,6 +34,7 @@ inline constexpr SectionEntry kSections[] = {
     {{"tables", "Warm-up × interval", cross_warmup_and_interval}},
     {{"box-plots", "Best settings", draw_box_plots}},
     {{"curves", "Learning curves", draw_learning_curves}},
+    {{"variance", "Spread over seeds", split_variance}, true},
     {{"target", "Time to target", time_to_target}},
     {{"search", "Search", list_search}},
     {{"overheads", "Overheads", count_overheads}, true},

@@ -23,6 +23,8 @@ struct RunSummary {
   /// From this epoch on, counted from 0, the training loss is NaN or infinite.
   std::optional<std::uint32_t> diverged_at = {};
   std::uint64_t examples = 0;
+  /// Held out of training, and what results are of; 0: results are of the test set.
+  std::uint64_t validation_examples = 0;
   std::uint32_t workers = 0;
   std::uint32_t processes = 0;
   std::uint64_t seed = 0;
@@ -69,6 +71,7 @@ constexpr void for_each_summary_member(Summary& s, Function&& f) {
   f("epochs", s.epochs, kGoesOn);
   f("diverged_at", s.diverged_at, kGoesOn);
   f("examples", s.examples, kGoesOn);
+  f("validation_examples", s.validation_examples, kFromState);
   f("workers", s.workers, kGoesOn);
   f("processes", s.processes, kAnew);
   f("seed", s.seed, kGoesOn);

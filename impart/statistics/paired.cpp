@@ -50,6 +50,7 @@ PairedComparison compare_pairs(std::span<const double> arm, std::span<const doub
   result.sign_flip = sign_flip_test(differences, {.flips = spec.flips, .seed = spec.seed});
   result.wilcoxon = wilcoxon_test(differences);
   result.student_p = student_test(differences, spec.confidence).p;
+  result.pairing = measure_pairing(arm, baseline);
   return result;
 }
 

@@ -9,6 +9,7 @@
 #include "impart/statistics/interval.h"
 #include "impart/statistics/sign_flip.h"
 #include "impart/statistics/student.h"
+#include "impart/statistics/variance.h"
 #include "impart/statistics/wilcoxon.h"
 
 namespace impart::statistics {
@@ -35,6 +36,7 @@ struct PairedComparison {
   std::optional<WilcoxonTest> wilcoxon = {};
   std::optional<double> student_p =
       {};  ///< paired t-test; absent if the differences are all the same
+  std::optional<Pairing> pairing = {};  ///< what it takes away of the variance
 };
 
 /// Compares value i of the arm with value i of the baseline. If all differences are 0, all p are 1

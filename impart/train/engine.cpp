@@ -47,7 +47,7 @@ EpochPassesSpec Engine::passes_spec() {
           .half_weights = half_weights_.get(),
           .seconds = &seconds_,
           .hosted = hosted_,
-          .seed = spec_.config.seed,
+          .seed = seed_of(spec_.config, &config::RunConfig::seed_augment),
           .most_rows = most_rows(workers, device()),
           .one_by_one = is_exact(workers) || is_local(workers),
           .shared_norm = statistics_.shared(),

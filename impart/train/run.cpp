@@ -130,9 +130,10 @@ RunOutcome run_training(const RunSpec& spec, comm::Communicator& communicator,
   set_threads(spec.config, communicator);
   set_precision(spec.config);
   communicator.set_activity({.phase = "load"});
-  feed::LoadedData data = spec.own_data
-                              ? feed::take_own_data(spec.own_data(), spec.config.data.name)
-                              : load_run_data(spec.config);
+  feed::LoadedData data =
+      spec.own_data ? hold_out_validation(
+                          feed::take_own_data(spec.own_data(), spec.config.data.name), spec.config)
+                    : load_run_data(spec.config);
   facts.data = data_facts(data);
   config::check_rules(spec.config, facts);
   if (spec.own_model) check_own_model(*spec.own_model);

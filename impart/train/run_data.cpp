@@ -6,10 +6,12 @@
 #include <torch/torch.h>
 
 #include "impart/data/datasets.h"
+#include "impart/data/hold_out.h"
 #include "impart/feed/data_feed.h"
 #include "impart/store/memory_store.h"
 #include "impart/store/replicated_store.h"
 #include "impart/store/stores.h"
+#include "impart/tensors/id_tensor.h"
 
 namespace impart::train {
 namespace {
@@ -85,14 +87,31 @@ std::unique_ptr<store::Store> make_train_store(const data::Dataset& data,
 feed::DataFeedSpec feed_spec(feed::Part part, const config::RunConfig& config, torch::Device device,
                              store::Store* store) {
   const bool skip = config.data.on_error == config::DataConfig::OnError::kSkip;
+  const std::uint64_t seed = seed_of(config, &config::RunConfig::seed_augment);
   return {.part = part,
           .device = device,
           .store = store,
           .augmentation = config.data.augment,
-          .seed = part == feed::Part::kTrain ? config.seed : ~config.seed,
+          .seed = part == feed::Part::kTrain ? seed : ~seed,
           .threads = config.data.decode_threads,
           .batches_ahead = config.data.prefetch,
           .on_bad_example = skip ? data::OnBadExample::kSkip : data::OnBadExample::kFail};
+}
+
+feed::TensorSet take_rows(const feed::TensorSet& set, const std::vector<ExampleId>& ids) {
+  const torch::Tensor rows = tensors::ids_tensor(ids);
+  return {.inputs = set.inputs.index_select(0, rows), .targets = set.targets.index_select(0, rows)};
+}
+
+std::shared_ptr<const feed::TensorData> hold_out_rows(const feed::TensorData& data,
+                                                      const data::HeldOut& parts) {
+  feed::TensorData divided{.train = take_rows(data.train, parts.train),
+                           .test = take_rows(data.train, parts.validation),
+                           .classes = data.classes};
+  for (const ExampleId id : parts.train) {
+    if (!data.truth.empty()) divided.truth.push_back(data.truth[index(id)]);
+  }
+  return std::make_shared<const feed::TensorData>(std::move(divided));
 }
 
 /// As models of images take them.
@@ -104,10 +123,28 @@ bool holds_images(const torch::Tensor& inputs) {
 }  // namespace
 
 feed::LoadedData load_run_data(const config::RunConfig& config) {
-  return {data::open_dataset({.name = config.data.name,
-                              .in_memory = may_hold_all(config),
-                              .images = data_spec(config),
-                              .text = text_spec(config)})};
+  return hold_out_validation({data::open_dataset({.name = config.data.name,
+                                                  .in_memory = may_hold_all(config),
+                                                  .images = data_spec(config),
+                                                  .text = text_spec(config)})},
+                             config);
+}
+
+feed::LoadedData hold_out_validation(feed::LoadedData loaded, const config::RunConfig& config) {
+  if (config.data.validation == 0) return loaded;
+  const data::ExampleSet& train = loaded.dataset.train;
+  const data::HeldOut parts = data::choose_held_out({.share = config.data.validation,
+                                                     .examples = train.count(),
+                                                     .labels = train.labels,
+                                                     .class_names = train.class_names});
+  const std::string note = fmt::format(
+      "{} of {} training examples are held out and evaluated on (data.validation); the test set is "
+      "not used",
+      parts.validation.size(), train.count());
+  if (loaded.tensors) loaded.tensors = hold_out_rows(*loaded.tensors, parts);
+  loaded.dataset = data::hold_out(loaded.dataset, parts, config.data.name);
+  loaded.dataset.notes.push_back(note);
+  return loaded;
 }
 
 config::DataFacts data_facts(const feed::LoadedData& data) {
@@ -136,6 +173,7 @@ RunData prepare_run_data(feed::LoadedData loaded, const config::RunConfig& confi
   const bool train_here = loaded.in_memory() && may_hold_all(config);
   const bool test_here = train_here || set.text;
   RunData data = facts_of(loaded);
+  data.validation_examples = config.data.validation > 0 ? set.test.count() : 0;
   data.card = trained::describe_model(config, set);
   data.train_store =
       train_here

@@ -18,17 +18,22 @@
 
 namespace impart::train {
 
-/// Reads or opens what the config says. Nothing is written yet: what is wrong with the data is
-/// found before a run directory is made. DataError, ConfigError.
+/// Reads or opens what the config says, and holds out what it says. Nothing is written yet: what is
+/// wrong with the data is found before a run directory is made. DataError, ConfigError.
 feed::LoadedData load_run_data(const config::RunConfig& config);
+
+/// The same with data.validation held out of its training set, instead of its test set. ConfigError
+/// if too few examples are left on either side.
+feed::LoadedData hold_out_validation(feed::LoadedData loaded, const config::RunConfig& config);
 
 /// What the rules of the configuration ask of it.
 config::DataFacts data_facts(const feed::LoadedData& data);
 
 /// What training needs of its data.
 struct RunData {
-  std::uint64_t examples = 0;  ///< to train on
-  std::uint32_t classes = 0;   ///< 0 for language
+  std::uint64_t examples = 0;             ///< to train on
+  std::uint64_t validation_examples = 0;  ///< in `test`; 0 if those are of the test set
+  std::uint32_t classes = 0;              ///< 0 for language
   std::vector<std::uint32_t> labels = {};
   std::vector<float> truth = {};
   std::uint64_t payload_bytes = 0;                       ///< of all training examples together

@@ -34,7 +34,8 @@ std::shared_ptr<models::Classifier> choose_model(const RunSpec& spec, const RunD
     prepare_own_model(*spec.own_model, data.train->device(), communicator);
     return spec.own_model;
   }
-  auto model = make_initial_model(data.card, spec.config.seed, data.train->device());
+  auto model = make_initial_model(data.card, seed_of(spec.config, &config::RunConfig::seed_init),
+                                  data.train->device());
   const std::string& weights = spec.config.model.from;
   if (from_the_start && !weights.empty()) load_pretrained(weights, *model, note);
   return model;
@@ -79,6 +80,7 @@ Trainer::Trainer(const RunSpec& spec, comm::Communicator& communicator, const Ru
       progress_(observer, config_.epochs, data_.examples) {
   summary_.epochs = config_.epochs;
   summary_.examples = data_.examples;
+  summary_.validation_examples = data_.validation_examples;
   summary_.workers = config_.workers.count;
   summary_.processes = communicator.size();
   summary_.seed = config_.seed;

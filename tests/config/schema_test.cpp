@@ -31,7 +31,7 @@ TEST(Schema, HasEveryKeyOnceWithHelpAndKeepsSectionsTogether) {
     section = key.section;
     EXPECT_FALSE(finished_sections.contains(std::string(section))) << key.path();
   }
-  EXPECT_EQ(paths.size(), 88u);
+  EXPECT_EQ(paths.size(), 92u);
 }
 
 TEST(Schema, SettingAKeyChangesThatKeyAndNoOther) {
@@ -66,6 +66,37 @@ TEST(Schema, AcceptsEveryNameItSaysIsAllowed) {
       EXPECT_EQ(key.get(config), WrittenValue{name}) << key.path();
     }
   }
+}
+
+TEST(Schema, ReadsSharesAsNumberOrPercent) {
+  const Schema schema = make_schema();
+  const ConfigKey& key = key_at(schema, "data.validation");
+  RunConfig config;
+  EXPECT_EQ(key.get(config), WrittenValue{"none"});
+  key.set(config, {"0.25"});
+  EXPECT_EQ(config.data.validation, 0.25);
+  key.set(config, {"12.5%"});
+  EXPECT_EQ(config.data.validation, 0.125);
+  EXPECT_EQ(key.get(config), WrittenValue{"0.125"});
+  key.set(config, {"none"});
+  EXPECT_EQ(config.data.validation, 0);
+  for (const char* wrong : {"0", "1", "1.5", "nan", "inf", "-0.1", "0%", "100%", "%", "", "some"}) {
+    EXPECT_THROW(key.set(config, {wrong}), ConfigError) << wrong;
+  }
+}
+
+TEST(Schema, ReadsSeedsOfSingleStreamsBesideTheSeed) {
+  const Schema schema = make_schema();
+  RunConfig config{.seed = 3};
+  EXPECT_EQ(seed_of(config, &RunConfig::seed_init), 3u);
+  apply_override(schema, "seed.init=18446744073709551615", config);
+  apply_override(schema, "seed=4", config);
+  EXPECT_EQ(seed_of(config, &RunConfig::seed_init), std::numeric_limits<std::uint64_t>::max());
+  EXPECT_EQ(seed_of(config, &RunConfig::seed_order), 4u);
+  apply_override(schema, "seed.init=seed", config);
+  EXPECT_EQ(config, RunConfig{.seed = 4});
+  EXPECT_THROW(apply_override(schema, "seed.init=-1", config), ConfigError);
+  EXPECT_THROW(apply_override(schema, "seed.others=1", config), ConfigError);
 }
 
 TEST(Schema, SaysWhatWasFoundAndWhatIsAllowed) {

@@ -109,6 +109,42 @@ class StudyTest(ReportTest):
         self.assertEqual({row["n"] for row in self.rows("study/report/tables.csv").values()}, {"3"})
         self.assertIn("The winner was chosen on these runs", self.read("study/report/report.html"))
 
+    def test_the_spread_is_split_by_the_streams_that_arms_fix(self):
+        arms = {"vanilla": {"heuristic": "random", "interval": 1}, "init": {"level": 80},
+                "order": {"level": 80}, "augment": {"level": 80}}
+        study = made_runs.make_study(self.folder / "study", arms, range(1, 9))
+        spread = {"vanilla": 0.4, "init": 0.2, "order": 0.3, "augment": 0.12}
+        for run in study["runs"]:
+            path = self.folder / "study" / run["folder"] / "summary.json"
+            summary = json.loads(path.read_text())
+            summary["best_accuracy"] = 80 + spread[run["arm"]] * (-1) ** run["seed"]
+            path.write_text(json.dumps(summary))
+        streams = ["init", "order", "augment"]
+        for arm in study["arms"]:
+            arm["settings"] = {f"seed.{stream}": "seed" if arm["name"] in ("vanilla", stream) else "7"
+                               for stream in streams}
+        (self.folder / "study/study.json").write_text(json.dumps(study))
+        self.succeed("study")
+        text = self.read("study/report/report.md")
+        self.assertIn("## Spread over seeds", text)
+        self.assertRegex(text, r"\| vanilla \| initialisation, order, augmentation \| 8 \| 0.428 \| – \| – \|")
+        # Equal numbers of runs: F of 7 and 7 degrees at 0.025 is 4.995.
+        self.assertRegex(text, r"\| init \| initialisation \| 8 \| 0.214 \| 25 % \| 5 % … 125 % \|")
+        self.assertRegex(text, r"\| order \| order \| 8 \| 0.321 \| 56 % ")
+        self.assertIn("alone come to 90 % of the variance of vanilla", text)
+        # Differences to vanilla: (0.4 − 0.2)² against 0.4² + 0.2².
+        self.assertRegex(text, r"\| init \| 8 \| 0.214 \| 0.428 \| 1.000 \| 0.214 \| 80 % \|")
+
+    def test_says_validation_where_runs_held_out_examples(self):
+        study = made_runs.make_study(self.folder / "study", ARMS, [1, 2])
+        for run in study["runs"]:
+            path = self.folder / "study" / run["folder"] / "summary.json"
+            path.write_text(json.dumps({**json.loads(path.read_text()), "validation_examples": 100}))
+        self.assertIn("best validation accuracy", self.succeed("study") + self.read("study/report/report.md"))
+        html = self.read("study/report/report.html")
+        self.assertIn("validation accuracy (%) by epoch", html)
+        self.assertNotIn("test accuracy", html)
+
     def test_another_metric_baseline_and_target(self):
         made_runs.make_study(self.folder / "study", ARMS, range(1, 5))
         out = self.succeed("study", "--metric", "final_accuracy", "--baseline", "stripes",

@@ -17,6 +17,7 @@
 #include "impart/statistics/sign_flip.h"
 #include "impart/statistics/spearman.h"
 #include "impart/statistics/student.h"
+#include "impart/statistics/variance.h"
 #include "impart/statistics/wilcoxon.h"
 
 namespace impart::statistics {
@@ -145,6 +146,24 @@ TEST_F(StatisticsGolden, Power) {
     expect_near(detectable_difference(c["n"], std, spec), c["detectable"], c, 1e-6);
     expect_near(paired_power(c["n"], c["effect"], spec), c["power_of_effect"], c, 1e-6);
     EXPECT_EQ(pairs_needed(c["effect"].get<double>() * std, std, spec), c["needed"]) << c.dump();
+  }
+}
+
+TEST_F(StatisticsGolden, Pairing) {
+  for (const json& c : section("pairing")) {
+    const auto pairing = measure_pairing(c["arm"].get<Values>(), c["baseline"].get<Values>());
+    expect_near(*pairing.correlation, c["correlation"], c);
+    expect_near(*pairing.removed, c["removed"], c, 1e-7);
+  }
+}
+
+TEST_F(StatisticsGolden, SharesOfVariance) {
+  for (const json& c : section("variance_share")) {
+    const auto share =
+        variance_share(describe(c["part"].get<Values>()), describe(c["whole"].get<Values>()));
+    expect_near(share->share, c["share"], c);
+    expect_near(share->interval.low, c["low"], c, 1e-7);
+    expect_near(share->interval.high, c["high"], c, 1e-7);
   }
 }
 

@@ -169,6 +169,24 @@ def power_cases(rng):
                "power_of_effect": power_of(effect * n**0.5, n - 1, alpha), "needed": needed}
 
 
+def pairing_cases(rng):
+    for n in (2, 3, 10, 50):
+        shared = rng.normal(90, 1, n)
+        arm, baseline = shared + rng.normal(0.3, 0.4, n), shared + rng.normal(0, 0.2, n)
+        variance = np.var(arm, ddof=1) + np.var(baseline, ddof=1)
+        yield {"arm": arm.tolist(), "baseline": baseline.tolist(),
+               "correlation": np.corrcoef(arm, baseline)[0, 1],
+               "removed": 1 - np.var(arm - baseline, ddof=1) / variance}
+
+
+def variance_share_cases(rng):
+    for n_part, n_whole in [(2, 2), (3, 10), (10, 10), (40, 7)]:
+        part, whole = rng.normal(0, 0.5, n_part), rng.normal(0, 1, n_whole)
+        share = np.var(part, ddof=1) / np.var(whole, ddof=1)
+        low, high = share / stats.f.ppf([0.975, 0.025], n_part - 1, n_whole - 1)
+        yield {"part": part.tolist(), "whole": whole.tolist(), "share": share, "low": low, "high": high}
+
+
 def spearman_cases(rng):
     for n in (3, 10, 500):
         for a in samples(rng, [n]):
@@ -186,7 +204,8 @@ def main(path):
     sections = {"describe": describe_cases, "bca": bca_cases, "sign_flip": sign_flip_cases,
                 "random_flips": random_flip_cases, "wilcoxon": wilcoxon_cases,
                 "student": student_cases, "welch": welch_cases, "holm": holm_cases,
-                "power": power_cases, "spearman": spearman_cases}
+                "power": power_cases, "spearman": spearman_cases, "pairing": pairing_cases,
+                "variance_share": variance_share_cases}
     golden = {name: list(make(np.random.default_rng(number)))
               for number, (name, make) in enumerate(sections.items())}
     pathlib.Path(path).write_text(json.dumps(golden, default=float, allow_nan=False))

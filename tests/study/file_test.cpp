@@ -187,6 +187,15 @@ TEST_F(StudyFile, ListsAllContradictionsAtOnceOrSkipsThem) {
   EXPECT_EQ(plan.skipped.size(), 2u);
 }
 
+TEST_F(StudyFile, ArmsMayFixSingleStreams) {
+  const ArmPlan plan =
+      plan_arms(load("seeds: [1]\narms: {all: , order: {seed.init: 3}}\n"), schema());
+  EXPECT_FALSE(plan.arms[0].config.seed_init);
+  EXPECT_EQ(plan.arms[1].config.seed_init, 3u);
+  EXPECT_EQ(names("seeds: [1]\ngrid: {seed.init: [3, 4]}\n"),
+            (Names{"seed.init=3", "seed.init=4"}));
+}
+
 TEST_F(StudyFile, NamesTwoArmsThatAreTheSame) {
   EXPECT_EQ(error("seeds: [1]\narms: {a: {threads: 1}, b: {threads: 2}}\n"),
             "arms 'a' and 'b' are the same experiment: no setting that changes the result differs");

@@ -4,10 +4,11 @@ import json
 import math
 import random
 import statistics
+import subprocess
 import time
 import unittest
 
-from studies import StudyTest
+from studies import IMPART, StudyTest
 
 GROWING = """
 name: growing
@@ -76,6 +77,8 @@ class GrowingSeeds(SeedsTest):
         self.assertIn("enough", out)
         self.succeed(name)
         self.assertEqual(len(self.calls()), 8, "a study that has enough adds nothing")
+        subprocess.run([IMPART, "report", "study"], cwd=self.folder, check=True, capture_output=True)
+        self.assertIn("claims are corrected for 3 planned looks", (self.study / "report/report.md").read_text())
         self.write(GROWING.replace("UNTIL", "15").replace("at_most: 8", "at_most: 16"))
         self.fail_with(2, "was planned to look at its results after 2, 4, 8 seeds", name)
 
