@@ -228,14 +228,25 @@ class StepLoop {
   /// Seconds per step of an epoch, its beginning and end included.
   double run_epoch() {
     const double start = seconds_now();
-    engine_.begin_epoch(plan_, epoch_++, 0);
-    for (std::uint32_t step = 0; step < plan_.steps(); ++step) engine_.run_step(step, 0.01);
-    engine_.collected_signals();
+    run_steps();
     torch::cuda::synchronize();
-    return (seconds_now() - start) / plan_.steps();
+    const double seconds = seconds_now() - start;
+    phases_ += engine_.clock().read().seconds;
+    return seconds / plan_.steps();
   }
 
+  /// Of all epochs so far, as a run would record it.
+  double tracking_share() const { return phases_.tracking / phases_.total(); }
+
  private:
+  void run_steps() {
+    const train::PhaseTimer steps(engine_.clock(), &store::PhaseSeconds::step);
+    engine_.begin_epoch(plan_, epoch_++, 0);
+    for (std::uint32_t step = 0; step < plan_.steps(); ++step) engine_.run_step(step, 0.01);
+    const train::PhaseTimer tracking(engine_.clock(), &store::PhaseSeconds::tracking);
+    engine_.collected_signals();
+  }
+
   static config::RunConfig config_of(const StepCase& c) {
     config::RunConfig config;
     config.model.name = c.model;
@@ -261,6 +272,7 @@ class StepLoop {
   train::Engine engine_;
   placement::StepPlan plan_;
   std::uint32_t epoch_ = 0;
+  store::PhaseSeconds phases_;
 };
 
 /// Images of noise: what they show does not matter for speed.
@@ -277,8 +289,8 @@ double time_steps(const std::string& name, const StepCase& c, const feed::Device
   std::vector<double> times;
   for (int i = 0; i < 5; ++i) times.push_back(loop.run_epoch());
   const double seconds = median(times);
-  fmt::print("{:44} {:8.3f} ms a step, {:9.0f} images/s\n", name, kMilli * seconds,
-             c.workers * c.batch / seconds);
+  fmt::print("{:44} {:8.3f} ms a step, {:9.0f} images/s, {:.2f} % of it tracking\n", name,
+             kMilli * seconds, c.workers * c.batch / seconds, 100 * loop.tracking_share());
   std::fflush(stdout);
   return seconds;
 }
@@ -294,8 +306,10 @@ void time_all_steps(const std::string& model) {
   const double again = time_steps("bf16 again", {.model = model}, images);
   const double plain =
       time_steps("bf16, not recorded", {.model = model, .recorded = false}, images);
-  fmt::print("tracking {:+.2f} % (the same twice: {:+.2f} %); recorded {:.2f} x as fast\n",
-             100 * (recorded / silent - 1), 100 * (again / recorded - 1), plain / recorded);
+  fmt::print(
+      "tracking {:+.2f} % with against without (the same twice: {:+.2f} %); recorded {:.2f} x as "
+      "fast\n",
+      100 * (recorded / silent - 1), 100 * (again / recorded - 1), plain / recorded);
   const feed::DeviceImages more = noise(8192 * 8);
   fmt::print("{}, bf16, 8192 images a step\n", model);
   const double few = time_steps("4 workers x 2048", {.model = model, .batch = 2048}, more);

@@ -114,15 +114,21 @@ class EngineLoop {
       engine_.begin_epoch(plan_, 0, 0);
       step_ = 0;
     }
-    return seconds_of([&] { engine_.run_step(step_++, config_.optimizer.lr); });
+    engine_.clock().read();
+    const double seconds = seconds_of([&] { engine_.run_step(step_++, config_.optimizer.lr); });
+    phases_ += engine_.clock().read().seconds;
+    return seconds;
   }
   models::Classifier& model() { return engine_.model(); }
+  /// Of all steps so far, as a run would record it.
+  double tracking_share() const { return phases_.tracking / phases_.total(); }
 
  private:
   config::RunConfig config_;
   std::unique_ptr<comm::Communicator> communicator_;
   std::unique_ptr<feed::Feed> feed_;
   train::Engine engine_;
+  store::PhaseSeconds phases_;
   placement::StepPlan plan_;
   std::uint32_t step_ = 0;
 };
@@ -226,6 +232,7 @@ void run(const Setting& setting) {
       "engine with loss-variance   {:8.1f} ms, {:.3f} of bare, {:.4f} of the engine without\n",
       1e3 * median(tracking_times), median_ratio(tracking_times, bare_times),
       median_ratio(tracking_times, silent_times));
+  fmt::print("tracking by the phases      {:8.2f} %\n", 100 * tracking.tracking_share());
   fmt::print("4 workers                   {:8.1f} ms, {:.3f} of 1 worker\n",
              1e3 * median(four_times), median_ratio(four_times, tracking_times));
   fmt::print("64 workers                  {:8.1f} ms, {:.3f} of 1 worker\n",

@@ -5,6 +5,7 @@
 #include "impart/cuda/device.h"
 #include "impart/cuda/fold.h"
 #include "impart/cuda/images.h"
+#include "impart/cuda/marks.h"
 #include "impart/cuda/signals.h"
 #include "impart/cuda/tokens.h"
 #include "impart/cuda/update.h"
@@ -64,6 +65,14 @@ void differentiate_tokens(const DifferentiateTokens&, Stream) {
   fail();
 }
 void update(const Update&, Stream) {
+  fail();
+}
+Marks::~Marks() = default;
+void Marks::set(Stream) noexcept {}
+std::vector<double> Marks::take_passed() {
+  fail();
+}
+void Marks::wait() {
   fail();
 }
 

@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <cmath>
 #include <filesystem>
+#include <iterator>
 #include <limits>
 
 #include <fmt/format.h>
@@ -141,28 +142,19 @@ Table overhead_table(const Analysis& analysis, const GroupAnalysis& group) {
 
 // ---- I/O and where the time went ----
 
-struct Phase {
-  const char* name;
-  double store::PhaseSeconds::*seconds;
-};
-constexpr Phase kPhases[] = {
-    {"forward", &store::PhaseSeconds::forward},
-    {"backward", &store::PhaseSeconds::backward},
-    {"weight exchange", &store::PhaseSeconds::weight_exchange},
-    {"weight update", &store::PhaseSeconds::weight_update},
-    {"data wait", &store::PhaseSeconds::data_wait},
-    {"exchange", &store::PhaseSeconds::exchange},
-    {"importance pass", &store::PhaseSeconds::importance_pass},
-    {"partition", &store::PhaseSeconds::partition},
-    {"tracking", &store::PhaseSeconds::tracking},
-    {"evaluation", &store::PhaseSeconds::evaluation},
-    {"checkpoint", &store::PhaseSeconds::checkpoint},
-};
+constexpr std::size_t kPhaseCount = std::size(store::kPhases);
+
+/// "weight exchange" for "weight_exchange".
+std::string title_of(const store::Phase& phase) {
+  std::string title(phase.name);
+  std::replace(title.begin(), title.end(), '_', ' ');
+  return title;
+}
 
 /// Where the time of an arm went: seconds per run, mean over runs and processes.
 struct Breakdown {
   const ArmAnalysis* arm = nullptr;
-  std::vector<double> seconds = std::vector<double>(std::size(kPhases));
+  std::vector<double> seconds = std::vector<double>(kPhaseCount);
   double bytes_moved = 0;  ///< between workers
   std::size_t runs = 0;
   std::string trouble = {};
@@ -178,8 +170,8 @@ void add_ledger(const results::RunResult& run, Breakdown& breakdown) {
     breakdown.bytes_moved += static_cast<double>(run::total_over_workers(epoch).bytes_sent);
     const auto processes = static_cast<double>(epoch.processes.size());
     for (const run::ProcessCost& process : epoch.processes) {
-      for (std::size_t i = 0; i < std::size(kPhases); ++i) {
-        breakdown.seconds[i] += process.seconds.*kPhases[i].seconds / processes;
+      for (std::size_t i = 0; i < kPhaseCount; ++i) {
+        breakdown.seconds[i] += process.seconds.*store::kPhases[i].seconds / processes;
       }
     }
   }
@@ -248,7 +240,7 @@ Table time_table(const Analysis& analysis, const GroupAnalysis& group,
                                      caption_start(analysis, group), mean_over_runs(group)),
               .collapsed = true};
   table.columns = {{"setting", false}};
-  for (const Phase& phase : kPhases) table.columns.push_back({phase.name});
+  for (const store::Phase& phase : store::kPhases) table.columns.push_back({title_of(phase)});
   for (const Breakdown& one : breakdowns) {
     if (!one.trouble.empty()) table.notes.push_back("Left out: " + one.trouble);
     if (one.runs == 0) continue;
@@ -277,10 +269,10 @@ Figure time_figure(const Analysis& analysis, const GroupAnalysis& group,
     rows.back().push_back(sum);
   }
   std::string plots;
-  for (std::size_t i = 0; i < std::size(kPhases); ++i) {
+  for (std::size_t i = 0; i < kPhaseCount; ++i) {
     plots += fmt::format(
         "{}$time using {}:1:{}:{}:($1-0.35):($1+0.35) with boxxyerror fc rgb '{}' title '{}'",
-        i == 0 ? "" : ", ", i + 2, i + 2, i + 3, series_colour(i), kPhases[i].name);
+        i == 0 ? "" : ", ", i + 2, i + 2, i + 3, series_colour(i), title_of(store::kPhases[i]));
   }
   Figure figure{.name = "time" + name_end(analysis, group),
                 .caption = caption_start(analysis, group) + "seconds of a run by phase.",

@@ -10,9 +10,9 @@
 namespace impart::report {
 
 std::string_view series_colour(std::size_t i) {
-  static constexpr std::string_view kColours[] = {"#3b7dd8", "#e07b39", "#2a9d78", "#c2527f",
-                                                  "#8a6fd1", "#b3961c", "#3c9fb4", "#a5673f",
-                                                  "#d1495b", "#6d8f3c", "#9c6fae"};
+  static constexpr std::string_view kColours[] = {
+      "#3b7dd8", "#e07b39", "#2a9d78", "#c2527f", "#8a6fd1", "#b3961c", "#3c9fb4",
+      "#a5673f", "#d1495b", "#6d8f3c", "#9c6fae", "#7a8288", "#b5bac0"};
   return kColours[i % std::size(kColours)];
 }
 

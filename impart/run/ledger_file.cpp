@@ -46,21 +46,6 @@ constexpr Member<ProcessCost, std::uint64_t> kProcess[] = {
     {"sends", &ProcessCost::sends, "messages_sent"},
 };
 
-constexpr Member<store::PhaseSeconds, double> kSeconds[] = {
-    {"forward", &store::PhaseSeconds::forward},
-    {"backward", &store::PhaseSeconds::backward},
-    {"weight_exchange", &store::PhaseSeconds::weight_exchange},
-    {"weight_update", &store::PhaseSeconds::weight_update},
-    {"data_wait", &store::PhaseSeconds::data_wait},
-    {"exchange", &store::PhaseSeconds::exchange},
-    {"importance_pass", &store::PhaseSeconds::importance_pass},
-    {"partition", &store::PhaseSeconds::partition},
-    {"tracking", &store::PhaseSeconds::tracking},
-    {"evaluation", &store::PhaseSeconds::evaluation},
-    {"checkpoint", &store::PhaseSeconds::checkpoint},
-};
-static_assert(sizeof(store::PhaseSeconds) == std::size(kSeconds) * sizeof(double));
-
 const Json& member(const Json& json, const char* name) {
   const auto found = json.is_object() ? json.find(name) : json.end();
   if (!json.is_object() || found == json.end()) {
@@ -98,6 +83,23 @@ void take_members(const Json& json, Struct& into, const Member<Struct, Value> (&
   }
 }
 
+void put_seconds(Json& json, const ProcessCost& cost) {
+  json["host_wait"] = cost.host_wait;
+  for (const store::Phase& phase : store::kPhases) {
+    json["seconds"][std::string(phase.name)] = cost.seconds.*phase.seconds;
+  }
+}
+
+/// What older files lack took no time then, or was not told apart.
+void take_seconds(const Json& json, ProcessCost& cost) {
+  if (json.contains("host_wait")) take(json, "host_wait", cost.host_wait);
+  const Json& seconds = member(json, "seconds");
+  for (const store::Phase& phase : store::kPhases) {
+    const std::string name(phase.name);
+    if (seconds.contains(name)) take(seconds, name.c_str(), cost.seconds.*phase.seconds);
+  }
+}
+
 /// Calls `read` for each object of a list whose members `number` must count from 0.
 template <class Read>
 void read_numbered(const Json& record, const char* list, const char* number, const Read& read) {
@@ -121,7 +123,7 @@ LedgerEpoch parse_epoch(const Json& record) {
   read_numbered(record, "processes", "rank", [&](const Json& json) {
     ProcessCost& cost = epoch.processes.emplace_back();
     take_members(json, cost, kProcess);
-    take_members(member(json, "seconds"), cost.seconds, kSeconds);
+    take_seconds(json, cost);
   });
   take(record, "skipped", epoch.skipped);
   return epoch;
@@ -139,7 +141,7 @@ nlohmann::ordered_json ledger_record(const LedgerEpoch& epoch) {
   for (const ProcessCost& cost : epoch.processes) {
     Json json = {{"rank", record["processes"].size()}};
     put_members(json, cost, kProcess);
-    put_members(json["seconds"], cost.seconds, kSeconds);
+    put_seconds(json, cost);
     record["processes"].push_back(std::move(json));
   }
   record["skipped"] = epoch.skipped;

@@ -15,6 +15,7 @@ struct ProcessCost {
   std::uint64_t bytes_sent = 0;
   std::uint64_t sends = 0;  ///< comm::Traffic::messages
   store::PhaseSeconds seconds = {};
+  double host_wait = 0;  ///< seconds of these phases in which the host waited for its GPU
 };
 
 /// What one epoch of a run cost: one line of ledger.jsonl.
@@ -25,8 +26,9 @@ struct LedgerEpoch {
   std::uint64_t skipped = 0;                     ///< examples left out because they were unreadable
 };
 
-/// The line: {"epoch", "workers": [{"worker", …}], "processes": [{"rank", …, "seconds": {…}}],
-/// "skipped"}, members under the names of impart/store/ledger.h. Append it to a MetricsLog.
+/// The line: {"epoch", "workers": [{"worker", …}], "processes": [{"rank", …, "host_wait",
+/// "seconds": {…}}], "skipped"}, members under the names of impart/store/ledger.h. Append it to a
+/// MetricsLog.
 nlohmann::ordered_json ledger_record(const LedgerEpoch& epoch);
 
 /// All whole lines of a ledger, which may still grow. DataError (path:line) if a line lacks a

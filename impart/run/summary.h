@@ -28,14 +28,17 @@ struct RunSummary {
   std::uint32_t workers = 0;
   std::uint32_t processes = 0;
   std::uint64_t seed = 0;
+  double seconds_start = 0;  ///< reading the data, making the model; not in seconds_total
   double seconds_total = 0;
   double seconds_train = 0;
   double seconds_tracking = 0;
   double seconds_partition = 0;
   double seconds_exchange = 0;
-  double seconds_importance_pass = 0;  ///< of seconds_exchange: forward passes for importance
+  double seconds_importance_pass = 0;  ///< of the two before: forward passes for importance
   double seconds_eval = 0;
-  double load_average = 0;  ///< threads that wanted to run on the machine, mean over epochs
+  double seconds_checkpoint = 0;
+  double seconds_other = 0;  ///< what the others leave of seconds_total
+  double load_average = 0;   ///< threads that wanted to run on the machine, mean over epochs
   std::uint64_t examples_moved = 0;
   std::uint64_t bytes_disk = 0;
   std::uint64_t bytes_network = 0;
@@ -75,6 +78,7 @@ constexpr void for_each_summary_member(Summary& s, Function&& f) {
   f("workers", s.workers, kGoesOn);
   f("processes", s.processes, kAnew);
   f("seed", s.seed, kGoesOn);
+  f("seconds_start", s.seconds_start, kGoesOn);
   f("seconds_total", s.seconds_total, kFromState);
   f("seconds_train", s.seconds_train, kGoesOn);
   f("seconds_tracking", s.seconds_tracking, kGoesOn);
@@ -82,6 +86,8 @@ constexpr void for_each_summary_member(Summary& s, Function&& f) {
   f("seconds_exchange", s.seconds_exchange, kGoesOn);
   f("seconds_importance_pass", s.seconds_importance_pass, kGoesOn);
   f("seconds_eval", s.seconds_eval, kGoesOn);
+  f("seconds_checkpoint", s.seconds_checkpoint, kGoesOn);
+  f("seconds_other", s.seconds_other, kGoesOn);
   f("load_average", s.load_average, kGoesOn);
   f("examples_moved", s.examples_moved, kGoesOn);
   f("bytes_disk", s.bytes_disk, kGoesOn);

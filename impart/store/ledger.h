@@ -1,6 +1,8 @@
 #pragma once
 
 #include <cstdint>
+#include <iterator>
+#include <string_view>
 
 namespace impart::store {
 
@@ -18,32 +20,62 @@ struct StorageCost {
   std::uint64_t cache_hits = 0, cache_misses = 0;
 };
 
-/// Where the time of one process went, in seconds.
+/// Where the time of one process went, in seconds. At every moment it is in one phase, so that they
+/// add up to the time on the clock. Of steps on a GPU it is the GPU's time, not the host's that
+/// starts them.
 struct PhaseSeconds {
+  double step =
+      0;  ///< a whole step where it is recorded as one; elsewhere what the next four leave
   double forward = 0, backward = 0;
   double weight_exchange = 0;  ///< waiting for the sum of gradients
   double weight_update = 0;
-  double data_wait = 0;        ///< waiting for decoded examples
+  double data_wait = 0;        ///< waiting for decoded examples, and putting them together
   double exchange = 0;         ///< carrying out moves, as far as training had to wait for it
   double importance_pass = 0;  ///< forward passes for the importance that an exchange looks at
   double partition = 0;        ///< deciding who owns what
   double tracking = 0;         ///< collecting signals
   double evaluation = 0, checkpoint = 0;
+  double other = 0;  ///< in no other phase: getting ready, writing records
 
-  PhaseSeconds& operator+=(const PhaseSeconds& other) {
-    forward += other.forward;
-    backward += other.backward;
-    weight_exchange += other.weight_exchange;
-    weight_update += other.weight_update;
-    data_wait += other.data_wait;
-    exchange += other.exchange;
-    importance_pass += other.importance_pass;
-    partition += other.partition;
-    tracking += other.tracking;
-    evaluation += other.evaluation;
-    checkpoint += other.checkpoint;
-    return *this;
+  PhaseSeconds& operator+=(const PhaseSeconds& more);
+  double total() const;
+  double training() const {  ///< of the phases that steps are made of
+    return step + forward + backward + weight_exchange + weight_update + data_wait;
   }
 };
+
+struct Phase {
+  std::string_view name;  ///< in files
+  double PhaseSeconds::*seconds;
+};
+
+/// All phases, in the order of files and reports.
+inline constexpr Phase kPhases[] = {
+    {"step", &PhaseSeconds::step},
+    {"forward", &PhaseSeconds::forward},
+    {"backward", &PhaseSeconds::backward},
+    {"weight_exchange", &PhaseSeconds::weight_exchange},
+    {"weight_update", &PhaseSeconds::weight_update},
+    {"data_wait", &PhaseSeconds::data_wait},
+    {"exchange", &PhaseSeconds::exchange},
+    {"importance_pass", &PhaseSeconds::importance_pass},
+    {"partition", &PhaseSeconds::partition},
+    {"tracking", &PhaseSeconds::tracking},
+    {"evaluation", &PhaseSeconds::evaluation},
+    {"checkpoint", &PhaseSeconds::checkpoint},
+    {"other", &PhaseSeconds::other},
+};
+static_assert(sizeof(PhaseSeconds) == std::size(kPhases) * sizeof(double));
+
+inline PhaseSeconds& PhaseSeconds::operator+=(const PhaseSeconds& more) {
+  for (const Phase& phase : kPhases) this->*phase.seconds += more.*phase.seconds;
+  return *this;
+}
+
+inline double PhaseSeconds::total() const {
+  double sum = 0;
+  for (const Phase& phase : kPhases) sum += this->*phase.seconds;
+  return sum;
+}
 
 }  // namespace impart::store

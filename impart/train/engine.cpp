@@ -33,6 +33,7 @@ Engine::Engine(EngineSpec spec, comm::Communicator& communicator)
       statistics_(*spec_.model, spec_.config.workers, communicator),
       half_weights_(make_half_weights(spec_, parameters_)),
       optimizer_(spec_.config.optimizer, parameters_.values()),
+      clock_(device().is_cuda() ? make_device_marks() : make_host_marks()),
       passes_(passes_spec()),
       step_(choose_step(step_context())) {
   if (is_exact(spec_.config.workers)) tensors::set_threads(1);
@@ -45,7 +46,7 @@ EpochPassesSpec Engine::passes_spec() {
           .signals = &signal_set_,
           .collect_signals = spec_.collect_signals,
           .half_weights = half_weights_.get(),
-          .seconds = &seconds_,
+          .clock = &clock_,
           .hosted = hosted_,
           .seed = seed_of(spec_.config, &config::RunConfig::seed_augment),
           .most_rows = most_rows(workers, device()),
@@ -66,7 +67,7 @@ StepContext Engine::step_context() {
           .parameters = &parameters_,
           .half_weights = half_weights_.get(),
           .optimizer = &optimizer_,
-          .seconds = &seconds_};
+          .clock = &clock_};
 }
 
 void Engine::begin_epoch(const placement::StepPlan& plan, std::uint32_t epoch,

@@ -15,8 +15,8 @@
 #include "impart/models/classifier.h"
 #include "impart/placement/hosted_workers.h"
 #include "impart/placement/step_plan.h"
-#include "impart/store/ledger.h"
 #include "impart/train/batch_signals.h"
+#include "impart/train/costs/phase_clock.h"
 #include "impart/train/run_statistics.h"
 #include "impart/train/steps/epoch_passes.h"
 #include "impart/train/steps/step.h"
@@ -77,9 +77,9 @@ class Engine {
   const placement::HostedWorkers& hosted() const { return hosted_; }
   torch::Device device() const { return spec_.feed->device(); }
 
-  /// Where the time of this process's steps went since it was last reset; on a GPU, where steps are
-  /// only started, the time it took to start them.
-  store::PhaseSeconds& seconds() { return seconds_; }
+  /// Where the time goes. The engine charges its steps; whoever else does something with the
+  /// engine's device says so here.
+  PhaseClock& clock() { return clock_; }
 
   /// All that a checkpoint must keep besides the model's own state: named tensors on the host,
   /// those of all workers of the run. Collective: every process calls it, in the same order.
@@ -102,7 +102,7 @@ class Engine {
   RunStatistics statistics_;
   std::unique_ptr<HalfWeights> half_weights_;  ///< for `precision: bf16`
   Optimizer optimizer_;
-  store::PhaseSeconds seconds_;
+  PhaseClock clock_;
   EpochPasses passes_;
   std::unique_ptr<Step> step_;
   std::int64_t next_row_ = 0;  ///< of the epoch, after the steps that were run

@@ -78,7 +78,8 @@ void tell_notes(const feed::LoadedData& data, const RunObserver& observer) {
 
 /// `directory` is null on processes that do not write.
 RunOutcome train(const RunSpec& spec, comm::Communicator& communicator, const RunObserver& observer,
-                 feed::LoadedData data, const run::RunDirectory* directory) {
+                 feed::LoadedData data, const run::RunDirectory* directory,
+                 Trainer::Clock::time_point began) {
   const torch::Device device = choose_device(spec.config, communicator);
   if (device.is_cuda()) tensors::use_device(device.index());
   const std::string checkpoint =
@@ -89,7 +90,7 @@ RunOutcome train(const RunSpec& spec, comm::Communicator& communicator, const Ru
     observer.note(checkpoint.empty() ? "no checkpoint to resume from; starting at the beginning"
                                      : "resuming from " + checkpoint);
   }
-  return trainer.run(directory);
+  return trainer.run(directory, began);
 }
 
 /// A run that goes on has its weights in a checkpoint.
@@ -124,6 +125,7 @@ void try_to_mark_failed(const std::string& folder, const run::RunDirectory& dire
 RunOutcome run_training(const RunSpec& spec, comm::Communicator& communicator,
                         const RunObserver& observer) {
   // Everything that can be wrong with the input is found before the run directory is touched.
+  const auto began = Trainer::Clock::now();
   placement::check_rows(spec.own);
   config::Facts facts = first_facts(spec, communicator);
   config::check_rules(spec.config, facts);
@@ -145,8 +147,8 @@ RunOutcome run_training(const RunSpec& spec, comm::Communicator& communicator,
     tell_notes(data, observer);
   });
   try {
-    RunOutcome outcome =
-        train(spec, communicator, observer, std::move(data), directory ? &*directory : nullptr);
+    RunOutcome outcome = train(spec, communicator, observer, std::move(data),
+                               directory ? &*directory : nullptr, began);
     if (directory) {
       directory->check_in_place();
       run::mark_status(spec.config.output, status_of(outcome), outcome.failure);

@@ -51,6 +51,10 @@ void take(const json& from, const char* name, std::optional<double>& value) {
 void take(const json& from, const char* name, std::optional<std::uint32_t>& value) {
   if (from.contains(name)) value = from.at(name).get<std::uint32_t>();
 }
+/// Checkpoints of older versions do not have all of them.
+void take(const json& from, const char* name, double& value) {
+  if (from.contains(name)) value = from.at(name).get<double>();
+}
 template <class Value>
 void take(const json& from, const char* name, Value& value) {
   from.at(name).get_to(value);

@@ -9,9 +9,9 @@
 #include <torch/torch.h>
 
 #include "impart/core/error.h"
+#include "impart/train/costs/phase_clock.h"
 #include "impart/train/hardest_images.h"
 #include "impart/train/own_model.h"
-#include "impart/train/phase_timer.h"
 #include "impart/train/pretrained.h"
 #include "impart/train/run_model.h"
 #include "impart/train/run_output.h"
@@ -78,6 +78,7 @@ Trainer::Trainer(const RunSpec& spec, comm::Communicator& communicator, const Ru
       costs_(communicator, config_.workers.count),
       results_(data_.task),
       progress_(observer, config_.epochs, data_.examples) {
+  engine_.clock().read();  // the run's own time begins with progress_
   summary_.epochs = config_.epochs;
   summary_.examples = data_.examples;
   summary_.validation_examples = data_.validation_examples;
@@ -91,8 +92,9 @@ Trainer::Trainer(const RunSpec& spec, comm::Communicator& communicator, const Ru
   if (!checkpoint.empty()) restore(checkpoint);
 }
 
-RunOutcome Trainer::run(const run::RunDirectory* directory) {
+RunOutcome Trainer::run(const run::RunDirectory* directory, Clock::time_point began) {
   directory_ = directory;
+  summary_.seconds_start += seconds_since(began) - progress_.seconds();
   if (is_writer()) {
     if (observer_.start) observer_.start(describe_start());
     recorder_ = std::make_unique<run::RunRecorder>(
@@ -108,15 +110,12 @@ RunOutcome Trainer::run(const run::RunDirectory* directory) {
     epoch_started_ = Clock::now();
     if (position_.step == 0) prepare_epoch();
     settle_stores();
-    const auto train_started = Clock::now();
-    const bool done = train_epoch();
-    const double seconds_train = seconds_since(train_started);
-    summary_.seconds_train += seconds_train;
-    if (!done) {
+    if (!train_epoch()) {
+      note_seconds();
       write_checkpoint();
       return finish(true);
     }
-    finish_epoch(seconds_train);
+    finish_epoch();
     if (must_stop_diverged()) return finish(false);
     if (stopping_ && position_.epoch < config_.epochs) return finish(true);
   }
@@ -132,22 +131,20 @@ RunStart Trainer::describe_start() const {
           .device = data_.train->device().str()};
 }
 
-void Trainer::prepare_epoch() {
-  const auto started = Clock::now();
+void Trainer::decide_partition() {
+  const PhaseTimer timer(engine_.clock(), &store::PhaseSeconds::partition);
   report("repartition");
-  double seconds_losses = 0;
   change_ = placement_.prepare_epoch(position_.epoch, [&] {
-    const PhaseTimer timer(seconds_losses);
+    const PhaseTimer pass(engine_.clock(), &store::PhaseSeconds::importance_pass);
     settle_stores();
     return engine_.inference_losses(placement_.partition());
   });
+}
+
+void Trainer::prepare_epoch() {
+  decide_partition();
   if (!change_) return;
-  costs_.seconds().importance_pass += seconds_losses;
-  costs_.seconds().partition += seconds_since(started) - seconds_losses;
   move_examples();
-  const bool is_exchange = change_->kind == placement::ScheduleEvent::Kind::kExchange;
-  (is_exchange ? summary_.seconds_exchange : summary_.seconds_partition) += seconds_since(started);
-  summary_.seconds_importance_pass += seconds_losses;
   summary_.examples_moved += change_->moved;
   summary_.messages += change_->messages;
   if (recorder_) recorder_->record_change(position_.epoch, *change_, placement_.partition());
@@ -162,7 +159,7 @@ void Trainer::prepare_epoch() {
 /// epoch's first steps are run.
 void Trainer::move_examples() {
   if (!settled_) return;
-  const PhaseTimer timer(costs_.seconds().exchange);
+  const PhaseTimer timer(engine_.clock(), &store::PhaseSeconds::exchange);
   report("exchange");
   data_.train_store->start_moves(change_->plan);
   if (!config_.exchange.arrivals_last) data_.train_store->finish_moves();
@@ -172,7 +169,7 @@ void Trainer::move_examples() {
 /// The first time, and after a restart, the store may hold anything.
 void Trainer::settle_stores() {
   if (settled_) return;
-  const PhaseTimer timer(costs_.seconds().exchange);
+  const PhaseTimer timer(engine_.clock(), &store::PhaseSeconds::exchange);
   report("store");
   data_.train_store->settle(placement_.partition());
   data_.test_store->settle({{}, config_.workers.count});
@@ -185,6 +182,7 @@ double Trainer::learning_rate_at(std::uint32_t step) const {
 }
 
 bool Trainer::train_epoch() {
+  const PhaseTimer timer(engine_.clock(), &store::PhaseSeconds::step);
   plan_ = std::make_unique<placement::StepPlan>(placement_.order(position_.epoch),
                                                 config_.workers.batch, config_.workers.uneven);
   visits_.begin(*plan_, position_.step);
@@ -193,7 +191,7 @@ bool Trainer::train_epoch() {
   while (position_.step < plan_->steps()) {
     last_rate_ = learning_rate_at(position_.step);
     engine_.run_step(position_.step, last_rate_);
-    data_.train_store->advance_moves();
+    if (config_.exchange.arrivals_last) advance_moves();
     progress_.count_trained(plan_->examples_in(position_.step));
     ++position_.step;
     ++position_.total_steps;
@@ -201,8 +199,18 @@ bool Trainer::train_epoch() {
     if (agree_to_stop() && position_.step < plan_->steps()) return false;
   }
   engine_.end_epoch();
-  data_.train_store->finish_moves();
+  finish_moves();
   return true;
+}
+
+void Trainer::advance_moves() {
+  const PhaseTimer timer(engine_.clock(), &store::PhaseSeconds::exchange);
+  data_.train_store->advance_moves();
+}
+
+void Trainer::finish_moves() {
+  const PhaseTimer timer(engine_.clock(), &store::PhaseSeconds::exchange);
+  data_.train_store->finish_moves();
 }
 
 /// A signal reaches the processes at different steps; all must stop after the same one.
@@ -219,20 +227,18 @@ bool Trainer::is_due(const config::EpochInterval& every, std::uint32_t epochs) c
   return interval > 0 && epochs % interval == 0;
 }
 
-void Trainer::finish_epoch(double seconds_train) {
-  double seconds_tracking = 0;
-  {
-    const PhaseTimer timer(seconds_tracking);
-    visits_.observe(placement_.table(), position_.epoch);
-  }
-  costs_.seconds().tracking += seconds_tracking;
-  summary_.seconds_tracking += seconds_tracking;
+void Trainer::track_visits() {
+  const PhaseTimer timer(engine_.clock(), &store::PhaseSeconds::tracking);
+  visits_.observe(placement_.table(), position_.epoch);
+}
+
+void Trainer::finish_epoch() {
+  track_visits();
   const bool is_last = position_.epoch + 1 == config_.epochs;
   std::optional<data::TestOutcome> outcome;
   if (is_last || is_due(config_.eval.every, position_.epoch + 1)) outcome = evaluate_model();
   check_directory();
-  record_costs();
-  record_epoch(outcome, seconds_train);
+  record_epoch(outcome, record_costs());
   record_steps();
   note_divergence();
   note_load();
@@ -245,7 +251,7 @@ void Trainer::finish_epoch(double seconds_train) {
 }
 
 data::TestOutcome Trainer::evaluate_model() {
-  const auto started = Clock::now();
+  const PhaseTimer timer(engine_.clock(), &store::PhaseSeconds::evaluation);
   report("evaluate");
   engine_.collapse_statistics();
   const bool shared = config_.workers.batch_norm == config::WorkersConfig::BatchNorm::kShared;
@@ -258,16 +264,21 @@ data::TestOutcome Trainer::evaluate_model() {
                                   ? device_evaluation_->evaluate(spec)
                                   : evaluate(engine_.model(), *data_.test, spec, communicator_);
   outcome.bytes = data_.test_bytes;
-  costs_.seconds().evaluation += seconds_since(started);
-  summary_.seconds_eval += seconds_since(started);
   return outcome;
 }
 
-void Trainer::record_costs() {
-  costs_.seconds() += std::exchange(engine_.seconds(), {});
+void Trainer::note_seconds() {
+  costs_.add_seconds(engine_.clock().read(), change_ ? std::optional(change_->kind) : std::nullopt,
+                     summary_);
+}
+
+Trainer::EpochSeconds Trainer::record_costs() {
+  note_seconds();
+  const double seconds = seconds_since(epoch_started_);
   const run::LedgerEpoch line =
       costs_.end_epoch(position_.epoch, *data_.train_store, visits_.facts().skipped, summary_);
   if (recorder_) recorder_->record_costs(line);
+  return {.training = line.processes[communicator_.rank()].seconds.training(), .all = seconds};
 }
 
 /// Before anything is written: a folder that is gone would be made anew, and seem whole.
@@ -275,7 +286,8 @@ void Trainer::check_directory() const {
   if (directory_ != nullptr) directory_->check_in_place();
 }
 
-void Trainer::record_epoch(const std::optional<data::TestOutcome>& outcome, double seconds_train) {
+void Trainer::record_epoch(const std::optional<data::TestOutcome>& outcome,
+                           const EpochSeconds& seconds) {
   const VisitFacts& facts = visits_.facts();
   run::EpochRecord result{.epoch = position_.epoch,
                           .step = position_.total_steps,
@@ -285,8 +297,8 @@ void Trainer::record_epoch(const std::optional<data::TestOutcome>& outcome, doub
                           .non_finite = facts.non_finite,
                           .skipped = facts.skipped,
                           .change = change_ ? &*change_ : nullptr,
-                          .seconds_train = seconds_train,
-                          .seconds = seconds_since(epoch_started_)};
+                          .seconds_train = seconds.training,
+                          .seconds = seconds.all};
   if (outcome) {
     results_.note(*outcome, position_.epoch, summary_);
     results_.add_to(result, *outcome);
@@ -304,7 +316,7 @@ void Trainer::record_epoch(const std::optional<data::TestOutcome>& outcome, doub
                    .score = outcome ? results_.last_score() : std::nullopt,
                    .learning_rate = last_rate_,
                    .seconds = result.seconds,
-                   .seconds_train = seconds_train,
+                   .seconds_train = seconds.training,
                    .event = change_ ? std::string(run::name_of(change_->kind)) : ""});
 }
 
@@ -345,7 +357,7 @@ void Trainer::report(std::string_view phase) const {
 }
 
 void Trainer::write_checkpoint() {
-  const PhaseTimer timer(costs_.seconds().checkpoint);
+  const PhaseTimer timer(engine_.clock(), &store::PhaseSeconds::checkpoint);
   report("checkpoint");
   data_.train_store->finish_moves();
   RunState state{.epoch = position_.epoch,
@@ -435,10 +447,11 @@ void Trainer::show_images() {
 }
 
 RunOutcome Trainer::finish(bool preempted) {
-  summary_.seconds_total += progress_.seconds();
   summary_.weights_sha256 = hash_weights(engine_.model());
   if (!preempted) show_images();
   check_directory();
+  note_seconds();
+  summary_.seconds_total += progress_.seconds();
   if (is_writer() && !preempted) {
     write_results(spec_, data_, placement_, engine_.model(), summary_);
   }

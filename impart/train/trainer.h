@@ -11,11 +11,11 @@
 #include "impart/placement/placement.h"
 #include "impart/run/run_directory.h"
 #include "impart/run/run_recorder.h"
+#include "impart/train/costs/run_costs.h"
 #include "impart/train/device/device_evaluation.h"
 #include "impart/train/engine.h"
 #include "impart/train/epoch_visits.h"
 #include "impart/train/run.h"
-#include "impart/train/run_costs.h"
 #include "impart/train/run_data.h"
 #include "impart/train/run_progress.h"
 #include "impart/train/run_results.h"
@@ -26,31 +26,41 @@ namespace impart::train {
 /// checkpoints. What happens inside a step is Engine's, what is decided Placement's.
 class Trainer {
  public:
+  using Clock = std::chrono::steady_clock;
+
   /// Goes on from a checkpoint folder, or from the start if that is "". DataError if the checkpoint
   /// does not fit.
   Trainer(const RunSpec& spec, comm::Communicator& communicator, const RunObserver& observer,
           RunData data, const std::string& checkpoint);
 
   /// Runs until the last epoch is done, a stop is requested, or it has diverged. The process that
-  /// writes brings the run directory, the others null.
+  /// writes brings the run directory, the others null. The run `began` when its data was read.
   /// Collective: every process calls it, in the same order.
-  RunOutcome run(const run::RunDirectory* directory);
+  RunOutcome run(const run::RunDirectory* directory, Clock::time_point began);
 
  private:
-  using Clock = std::chrono::steady_clock;
+  /// Of one epoch.
+  struct EpochSeconds {
+    double training = 0, all = 0;
+  };
 
   void restore(const std::string& checkpoint);
   RunStart describe_start() const;
   void prepare_epoch();
+  void decide_partition();
   void move_examples();
+  void advance_moves();
+  void finish_moves();
   void settle_stores();
   bool train_epoch();  ///< false: stopped early
   bool agree_to_stop();
   bool is_due(const config::EpochInterval& every, std::uint32_t epochs) const;
-  void finish_epoch(double seconds_train);
+  void finish_epoch();
+  void track_visits();
   data::TestOutcome evaluate_model();
-  void record_costs();
-  void record_epoch(const std::optional<data::TestOutcome>& outcome, double seconds_train);
+  void note_seconds();
+  EpochSeconds record_costs();
+  void record_epoch(const std::optional<data::TestOutcome>& outcome, const EpochSeconds& seconds);
   void write_checkpoint();
   trained::ModelCard card_now() const;
   void note_divergence();

@@ -32,10 +32,10 @@ LedgerEpoch make_epoch(std::uint32_t number) {
                              .cache_hits = 13,
                              .cache_misses = 1ull << 63});
   }
-  epoch.processes.push_back(
-      {.bytes_sent = 20,
-       .sends = 21,
-       .seconds = {.forward = 0.5, .importance_pass = 1.25, .checkpoint = 2}});
+  epoch.processes.push_back({.bytes_sent = 20,
+                             .sends = 21,
+                             .seconds = {.forward = 0.5, .importance_pass = 1.25, .checkpoint = 2},
+                             .host_wait = 0.75});
   return epoch;
 }
 
@@ -52,6 +52,7 @@ TEST(LedgerFile, ReadsBackWhatWasWritten) {
   EXPECT_EQ(epochs[0].workers[2].bytes_local, 4u);
   EXPECT_EQ(epochs[0].workers[0].cache_misses, 1ull << 63);
   EXPECT_EQ(epochs[0].processes[0].seconds.importance_pass, 1.25);
+  EXPECT_EQ(epochs[0].processes[0].host_wait, 0.75);
   EXPECT_EQ(epochs[0].skipped, 3u);
 }
 
@@ -63,7 +64,7 @@ TEST(LedgerFile, HasThePromisedMembers) {
   EXPECT_EQ(record.at("workers").at(1).size(), 15u);
   EXPECT_EQ(record.at("processes").at(0).at("rank"), 0);
   EXPECT_EQ(record.at("processes").at(0).at("sends"), 21);
-  EXPECT_EQ(record.at("processes").at(0).at("seconds").size(), 11u);
+  EXPECT_EQ(record.at("processes").at(0).at("seconds").size(), 13u);
 }
 
 TEST(LedgerFile, ReadsFilesThatCalledSendsMessages) {
@@ -80,6 +81,18 @@ TEST(LedgerFile, ReadsFilesThatCalledSendsMessages) {
   const auto epochs = read_ledger(folder / "ledger.jsonl");
   ASSERT_EQ(epochs.size(), 1u);
   EXPECT_EQ(ledger_record(epochs[0]), ledger_record(make_epoch(0)));
+}
+
+TEST(LedgerFile, ReadsFilesThatKnewFewerPhases) {
+  const TemporaryFolder folder;
+  nlohmann::ordered_json record = ledger_record(make_epoch(0));
+  auto& process = record["processes"][0];
+  process.erase("host_wait");
+  for (const char* phase : {"step", "other"}) process["seconds"].erase(phase);
+  const auto epochs = read_ledger(folder.write("ledger.jsonl", record.dump() + "\n"));
+  ASSERT_EQ(epochs.size(), 1u);
+  EXPECT_EQ(epochs[0].processes[0].seconds.total(), 3.75);
+  EXPECT_EQ(epochs[0].processes[0].host_wait, 0);
 }
 
 TEST(LedgerFile, TotalsAreSumsAndTheLargestPeak) {

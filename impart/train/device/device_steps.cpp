@@ -104,6 +104,7 @@ void DeviceSteps::compute(const Kind& kind) {
     output.logits.backward(gradient);
     side_.join();
   }
+  spec_.update->sum_gradients();
   spec_.update->apply();
   spec_.update->clear_gradients();
 }

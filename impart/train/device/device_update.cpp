@@ -69,8 +69,9 @@ torch::Tensor DeviceUpdate::gradient_of(std::size_t slice) const {
   return same_order(gradient, used) ? gradient : torch::empty_like(used).copy_(gradient);
 }
 
-/// Puts the sums over the processes into the flat array.
 void DeviceUpdate::sum_gradients() {
+  if (spec_.sum == nullptr) return;
+  const torch::NoGradGuard no_grad;
   torch::Tensor& flat = spec_.parameters->gradients();
   const auto& slices = spec_.parameters->slices();
   for (std::size_t i = 0; i < slices.size(); ++i) {
@@ -104,7 +105,6 @@ std::vector<cuda::GradientSlice> DeviceUpdate::find_gradients(
 void DeviceUpdate::apply() {
   const torch::NoGradGuard no_grad;
   const config::OptimizerConfig& config = spec_.optimizer;
-  if (spec_.sum != nullptr) sum_gradients();
   std::vector<torch::Tensor> kept;
   const auto gradients = find_gradients(kept);
   auto& moments = spec_.state->state();

@@ -45,13 +45,14 @@ class DeviceUpdate {
 
   /// Before the forward pass, and after apply.
   void clear_gradients();
-  /// After the backward pass. Starts kernels only, so that it can be recorded.
-  /// Collective if there is a sum: every process calls it, in the same order.
+  /// After the backward pass: puts the sums over the processes into the flat array, where there
+  /// are several. Collective if there is a sum: every process calls it, in the same order.
+  void sum_gradients();
+  /// After that. Both start kernels only, so that they can be recorded.
   void apply();
 
  private:
   torch::Tensor gradient_of(std::size_t slice) const;
-  void sum_gradients();
   std::vector<cuda::GradientSlice> find_gradients(std::vector<torch::Tensor>& kept) const;
 
   DeviceUpdateSpec spec_;

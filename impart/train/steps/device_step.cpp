@@ -4,7 +4,7 @@
 
 #include <torch/torch.h>
 
-#include "impart/train/phase_timer.h"
+#include "impart/train/costs/phase_clock.h"
 #include "impart/train/steps/device_end.h"
 
 namespace impart::train {
@@ -24,11 +24,15 @@ class DeviceStep final : public Step {
     update.clear_gradients();
     for (const WorkerGroup& group : passes.groups_of(step)) {
       const auto losses = passes.forward_losses(group, step);
-      const PhaseTimer timer(context_.seconds->backward);
+      const PhaseTimer timer(*context_.clock, &store::PhaseSeconds::backward);
       (losses.sum() / static_cast<double>(examples)).backward();
     }
-    const PhaseTimer timer(context_.seconds->weight_update);
     update.begin({.examples = examples, .learning_rate = learning_rate});
+    {
+      const PhaseTimer timer(*context_.clock, &store::PhaseSeconds::weight_exchange);
+      update.sum_gradients();
+    }
+    const PhaseTimer timer(*context_.clock, &store::PhaseSeconds::weight_update);
     update.apply();
     update.clear_gradients();
   }

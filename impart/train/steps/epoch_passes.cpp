@@ -6,7 +6,7 @@
 #include <torch/torch.h>
 
 #include "impart/models/layers/worker_statistics.h"
-#include "impart/train/phase_timer.h"
+#include "impart/train/costs/phase_clock.h"
 
 namespace impart::train {
 
@@ -108,13 +108,22 @@ void EpochPasses::set_layout(const WorkerGroup& group, std::uint32_t step) {
   }
 }
 
+feed::Batch EpochPasses::next_batch() {
+  const PhaseTimer timer(*spec_.clock, &store::PhaseSeconds::data_wait);
+  store::PhaseSeconds waited;
+  feed::Batch batch = spec_.feed->next(waited);
+  if (waited.exchange > 0) spec_.clock->rename(&store::PhaseSeconds::exchange);
+  return batch;
+}
+
 torch::Tensor EpochPasses::forward_losses(const WorkerGroup& group, std::uint32_t step) {
   set_layout(group, step);
-  const feed::Batch batch = spec_.feed->next(*spec_.seconds);
-  const PhaseTimer timer(spec_.seconds->forward);
+  const feed::Batch batch = next_batch();
+  const PhaseTimer timer(*spec_.clock, &store::PhaseSeconds::forward);
   const auto output = spec_.model->forward(batch.inputs);
   const models::MeasuredLosses losses = losses_.measure(output.logits, batch.targets);
   if (spec_.collect_signals) {
+    const PhaseTimer tracking(*spec_.clock, &store::PhaseSeconds::tracking);
     collected_.narrow(1, group.row, group.rows)
         .copy_(spec_.signals->compute(output, batch.targets, losses));
   }
@@ -124,7 +133,7 @@ torch::Tensor EpochPasses::forward_losses(const WorkerGroup& group, std::uint32_
 }
 
 void EpochPasses::backward(const torch::Tensor& loss) {
-  const PhaseTimer timer(spec_.seconds->backward);
+  const PhaseTimer timer(*spec_.clock, &store::PhaseSeconds::backward);
   loss.backward();
   if (spec_.half_weights) spec_.half_weights->collect_gradients();
 }

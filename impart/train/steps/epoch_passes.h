@@ -13,8 +13,8 @@
 #include "impart/models/task_losses.h"
 #include "impart/placement/hosted_workers.h"
 #include "impart/placement/step_plan.h"
-#include "impart/store/ledger.h"
 #include "impart/train/batch_signals.h"
+#include "impart/train/costs/phase_clock.h"
 #include "impart/train/update/half_weights.h"
 
 namespace impart::train {
@@ -31,14 +31,14 @@ struct EpochPassesSpec {
   feed::Feed* feed = nullptr;
   const SignalSet* signals = nullptr;
   bool collect_signals = true;
-  HalfWeights* half_weights = nullptr;     ///< null: the model computes in float
-  store::PhaseSeconds* seconds = nullptr;  ///< where the time goes
-  placement::HostedWorkers hosted = {};    ///< by this process
-  std::uint64_t seed = 0;                  ///< of dropout
-  std::int64_t most_rows = 0;              ///< of a pass
-  bool one_by_one = false;                 ///< every worker has a pass of its own
-  bool shared_norm = false;                ///< batch norm sees a whole step, not a worker
-  double label_smoothing = 0;              ///< as in OptimizerConfig
+  HalfWeights* half_weights = nullptr;   ///< null: the model computes in float
+  PhaseClock* clock = nullptr;           ///< of the run
+  placement::HostedWorkers hosted = {};  ///< by this process
+  std::uint64_t seed = 0;                ///< of dropout
+  std::int64_t most_rows = 0;            ///< of a pass
+  bool one_by_one = false;               ///< every worker has a pass of its own
+  bool shared_norm = false;              ///< batch norm sees a whole step, not a worker
+  double label_smoothing = 0;            ///< as in OptimizerConfig
 };
 
 /// The passes over the model that the steps of an epoch take: which workers go together, forward
@@ -83,6 +83,7 @@ class EpochPasses {
   torch::Tensor collected(std::int64_t rows) const;
 
  private:
+  feed::Batch next_batch();
   std::vector<WorkerGroup> group_workers(std::uint32_t step, std::int64_t first_row) const;
 
   EpochPassesSpec spec_;

@@ -2,7 +2,7 @@
 
 #include <torch/torch.h>
 
-#include "impart/train/phase_timer.h"
+#include "impart/train/costs/phase_clock.h"
 #include "impart/train/steps/host_sum.h"
 #include "impart/train/steps/step.h"
 
@@ -26,7 +26,7 @@ class ExactStep final : public Step {
       gradients.push_back(gradient.clone());
     }
     {
-      const PhaseTimer timer(context_.seconds->weight_exchange);
+      const PhaseTimer timer(*context_.clock, &store::PhaseSeconds::weight_exchange);
       sum_exactly(gradients, gradient, *context_.communicator);
     }
     update_weights(context_, learning_rate);

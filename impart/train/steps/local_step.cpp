@@ -5,7 +5,7 @@
 #include <fmt/format.h>
 #include <torch/torch.h>
 
-#include "impart/train/phase_timer.h"
+#include "impart/train/costs/phase_clock.h"
 #include "impart/train/steps/host_sum.h"
 #include "impart/train/steps/step.h"
 
@@ -65,13 +65,13 @@ class LocalStep final : public Step {
       const torch::AutoGradMode with_grad(true);
       context_.passes->backward(context_.passes->forward_losses(group, step).mean());
     }
-    const PhaseTimer timer(context_.seconds->weight_update);
+    const PhaseTimer timer(*context_.clock, &store::PhaseSeconds::weight_update);
     replica.optimizer.step(parameters.values(), parameters.gradients(), learning_rate);
     replica.values.copy_(parameters.values());
   }
 
   void average_replicas() {
-    const PhaseTimer timer(context_.seconds->weight_exchange);
+    const PhaseTimer timer(*context_.clock, &store::PhaseSeconds::weight_exchange);
     const torch::NoGradGuard no_grad;
     torch::Tensor& mean = context_.parameters->values();
     if (is_exact(context_.config->workers)) {

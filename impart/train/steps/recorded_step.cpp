@@ -5,7 +5,6 @@
 #include <torch/torch.h>
 
 #include "impart/train/device/device_steps.h"
-#include "impart/train/phase_timer.h"
 #include "impart/train/steps/device_end.h"
 
 namespace impart::train {
@@ -27,7 +26,6 @@ class RecordedStep final : public Step {
 
   void run(std::uint32_t step, double learning_rate) override {
     EpochPasses& passes = *context_.passes;
-    const PhaseTimer timer(context_.seconds->forward);
     // A process whose workers have no examples left still takes part in the sum.
     const auto& groups = passes.groups_of(step);
     const WorkerGroup group = groups.empty() ? WorkerGroup{} : groups.front();

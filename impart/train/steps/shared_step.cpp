@@ -2,7 +2,7 @@
 
 #include <torch/torch.h>
 
-#include "impart/train/phase_timer.h"
+#include "impart/train/costs/phase_clock.h"
 #include "impart/train/steps/step.h"
 #include "impart/train/update/gradient_sum.h"
 
@@ -28,7 +28,7 @@ class SharedStep final : public Step {
       passes.backward(losses.sum() / examples);
     }
     {
-      const PhaseTimer timer(context_.seconds->weight_exchange);
+      const PhaseTimer timer(*context_.clock, &store::PhaseSeconds::weight_exchange);
       gradient_sum_.finish();
     }
     update_weights(context_, learning_rate);

@@ -1,6 +1,6 @@
 #include "impart/train/steps/step.h"
 
-#include "impart/train/phase_timer.h"
+#include "impart/train/costs/phase_clock.h"
 #include "impart/train/steps/device_end.h"
 
 namespace impart::train {
@@ -26,7 +26,7 @@ std::int64_t most_rows(const config::WorkersConfig& workers, torch::Device devic
 
 void update_weights(const StepContext& context, double learning_rate) {
   {
-    const PhaseTimer timer(context.seconds->weight_update);
+    const PhaseTimer timer(*context.clock, &store::PhaseSeconds::weight_update);
     context.optimizer->step(context.parameters->values(), context.parameters->gradients(),
                             learning_rate);
   }

@@ -11,6 +11,7 @@
 
 #include "impart/comm/communicator.h"
 #include "impart/config/config.h"
+#include "impart/train/costs/phase_clock.h"
 #include "impart/train/steps/epoch_passes.h"
 #include "impart/train/update/flat_parameters.h"
 #include "impart/train/update/half_weights.h"
@@ -35,7 +36,7 @@ struct StepContext {
   FlatParameters* parameters = nullptr;
   HalfWeights* half_weights = nullptr;  ///< null: the model computes in float
   Optimizer* optimizer = nullptr;       ///< of the weights that all workers share
-  store::PhaseSeconds* seconds = nullptr;
+  PhaseClock* clock = nullptr;
 };
 
 /// A kind of training step: how the gradients of a step's passes become the next weights. Each has

@@ -1,4 +1,4 @@
-#include "impart/train/run_costs.h"
+#include "impart/train/costs/run_costs.h"
 
 #include <algorithm>
 #include <utility>
@@ -7,14 +7,33 @@
 
 namespace impart::train {
 
+void RunCosts::add_seconds(const PhaseReading& reading,
+                           std::optional<placement::ScheduleEvent::Kind> event,
+                           run::RunSummary& summary) {
+  const store::PhaseSeconds& took = reading.seconds;
+  seconds_.seconds += took;
+  seconds_.host_wait += reading.host_wait;
+  const bool is_partition = event && *event != placement::ScheduleEvent::Kind::kExchange;
+  (is_partition ? summary.seconds_partition : summary.seconds_exchange) +=
+      took.partition + took.importance_pass + took.exchange;
+  summary.seconds_importance_pass += took.importance_pass;
+  summary.seconds_train += took.training();
+  summary.seconds_tracking += took.tracking;
+  summary.seconds_eval += took.evaluation;
+  summary.seconds_checkpoint += took.checkpoint;
+  summary.seconds_other += took.other;
+}
+
 run::LedgerEpoch RunCosts::end_epoch(std::uint32_t epoch, store::Store& store,
                                      std::uint64_t skipped, run::RunSummary& summary) {
   const comm::Traffic& sent = communicator_.traffic();
+  const PhaseReading took = std::exchange(seconds_, {});
   const run::EpochCosts mine{.epoch = epoch,
                              .workers = store.take_costs(),
                              .process = {.bytes_sent = sent.bytes - counted_.bytes,
                                          .sends = sent.messages - counted_.messages,
-                                         .seconds = std::exchange(seconds_, {})}};
+                                         .seconds = took.seconds,
+                                         .host_wait = took.host_wait}};
   counted_ = sent;
   run::LedgerEpoch line = run::gather_costs(mine, workers_, communicator_);
   line.skipped = skipped;

@@ -1,12 +1,14 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 
 #include "impart/comm/communicator.h"
+#include "impart/placement/schedule.h"
 #include "impart/run/ledger_file.h"
 #include "impart/run/summary.h"
-#include "impart/store/ledger.h"
 #include "impart/store/store.h"
+#include "impart/train/costs/phase_clock.h"
 
 namespace impart::train {
 
@@ -17,8 +19,10 @@ class RunCosts {
   RunCosts(comm::Communicator& communicator, std::uint32_t workers)
       : communicator_(communicator), workers_(workers) {}
 
-  /// Of the epoch under way, in this process; whoever spends time adds it here.
-  store::PhaseSeconds& seconds() { return seconds_; }
+  /// Adds what a part of the epoch under way took, in this process. `event` is what happened to
+  /// the partition before it, if anything.
+  void add_seconds(const PhaseReading& reading, std::optional<placement::ScheduleEvent::Kind> event,
+                   run::RunSummary& summary);
 
   /// The ledger's line of an epoch, and the epoch's share in the summary; the next epoch begins.
   /// Collective: every process calls it, in the same order.
@@ -29,7 +33,7 @@ class RunCosts {
   comm::Communicator& communicator_;
   std::uint32_t workers_;
   comm::Traffic counted_;  ///< of the communicator, in the ledger already
-  store::PhaseSeconds seconds_;
+  PhaseReading seconds_;   ///< of the epoch under way
 };
 
 }  // namespace impart::train
