@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <functional>
 #include <limits>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -49,6 +50,19 @@ struct NumberRange {
 };
 /// Finite numbers.
 ValueRule<double> number(const NumberRange& range);
+
+/// What `rule` allows, or the word that stands for none.
+template <class T>
+ValueRule<std::optional<T>> or_word(const std::string& word, const ValueRule<T>& rule) {
+  const auto read = [word, rule](const WrittenValue& written) -> std::optional<T> {
+    if (written == WrittenValue{word}) return std::nullopt;
+    return rule.read(written);
+  };
+  const auto write = [word, rule](const std::optional<T>& value) -> WrittenValue {
+    return value ? rule.write(*value) : WrittenValue{word};
+  };
+  return {.allowed = rule.allowed + ", or " + word, .read = read, .write = write};
+}
 
 /// true | false
 ValueRule<bool> flag();

@@ -21,7 +21,9 @@ struct Member {
   const char* name;
   Value Struct::*value;
   const char* formerly = nullptr;  ///< its name in older files
+  bool may_be_missing = false;     ///< older files do not have it
 };
+constexpr bool kMayBeMissing = true;
 
 constexpr Member<store::StorageCost, std::uint64_t> kStorage[] = {
     {"bytes_source", &store::StorageCost::bytes_source},
@@ -54,12 +56,23 @@ constexpr Member<store::PhaseSeconds, double> kSeconds[] = {
     {"data_wait", &store::PhaseSeconds::data_wait},
     {"exchange", &store::PhaseSeconds::exchange},
     {"importance_pass", &store::PhaseSeconds::importance_pass},
+    {"refresh", &store::PhaseSeconds::refresh, nullptr, kMayBeMissing},
     {"partition", &store::PhaseSeconds::partition},
     {"tracking", &store::PhaseSeconds::tracking},
     {"evaluation", &store::PhaseSeconds::evaluation},
     {"checkpoint", &store::PhaseSeconds::checkpoint},
 };
 static_assert(sizeof(store::PhaseSeconds) == std::size(kSeconds) * sizeof(double));
+
+constexpr Member<VisitCosts, std::uint64_t> kVisits[] = {
+    {"visits", &VisitCosts::visits},
+    {"hidden", &VisitCosts::hidden},
+    {"refreshed", &VisitCosts::refreshed},
+    {"bytes_saved", &VisitCosts::bytes_saved},
+};
+constexpr Member<VisitCosts, double> kVisitRatios[] = {
+    {"max_over_mean", &VisitCosts::max_over_mean},
+};
 
 const Json& member(const Json& json, const char* name) {
   const auto found = json.is_object() ? json.find(name) : json.end();
@@ -93,6 +106,7 @@ void put_members(Json& json, const Struct& from, const Member<Struct, Value> (&m
 template <class Struct, class Value, std::size_t N>
 void take_members(const Json& json, Struct& into, const Member<Struct, Value> (&members)[N]) {
   for (const auto& row : members) {
+    if (row.may_be_missing && json.is_object() && !json.contains(row.name)) continue;
     const bool is_old = row.formerly != nullptr && json.is_object() && json.contains(row.formerly);
     take(json, is_old ? row.formerly : row.name, into.*row.value);
   }
@@ -124,6 +138,10 @@ LedgerEpoch parse_epoch(const Json& record) {
     take_members(member(json, "seconds"), cost.seconds, kSeconds);
   });
   take(record, "skipped", epoch.skipped);
+  if (record.contains("visits")) {
+    take_members(record.at("visits"), epoch.visits.emplace(), kVisits);
+    take_members(record.at("visits"), *epoch.visits, kVisitRatios);
+  }
   return epoch;
 }
 
@@ -143,6 +161,10 @@ nlohmann::ordered_json ledger_record(const LedgerEpoch& epoch) {
     record["processes"].push_back(std::move(json));
   }
   record["skipped"] = epoch.skipped;
+  if (epoch.visits) {
+    put_members(record["visits"], *epoch.visits, kVisits);
+    put_members(record["visits"], *epoch.visits, kVisitRatios);
+  }
   return record;
 }
 

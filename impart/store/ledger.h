@@ -26,7 +26,8 @@ struct PhaseSeconds {
   double data_wait = 0;        ///< waiting for decoded examples
   double exchange = 0;         ///< carrying out moves, as far as training had to wait for it
   double importance_pass = 0;  ///< forward passes for the importance that an exchange looks at
-  double partition = 0;        ///< deciding who owns what
+  double refresh = 0;          ///< forward passes over what a selection hid
+  double partition = 0;        ///< deciding who owns what, and who visits what
   double tracking = 0;         ///< collecting signals
   double evaluation = 0, checkpoint = 0;
 
@@ -38,6 +39,7 @@ struct PhaseSeconds {
     data_wait += other.data_wait;
     exchange += other.exchange;
     importance_pass += other.importance_pass;
+    refresh += other.refresh;
     partition += other.partition;
     tracking += other.tracking;
     evaluation += other.evaluation;

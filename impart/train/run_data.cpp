@@ -137,6 +137,7 @@ RunData prepare_run_data(feed::LoadedData loaded, const config::RunConfig& confi
   const bool test_here = train_here || set.text;
   RunData data = facts_of(loaded);
   data.card = trained::describe_model(config, set);
+  if (!train_here) data.visited_payloads = set.train.payloads;
   data.train_store =
       train_here
           ? store::make_memory_store(

@@ -16,7 +16,6 @@
 #include "impart/train/run_model.h"
 #include "impart/train/run_output.h"
 #include "impart/train/run_state.h"
-#include "impart/train/update/learning_rate.h"
 #include "impart/train/weights_hash.h"
 
 namespace impart::train {
@@ -73,6 +72,7 @@ Trainer::Trainer(const RunSpec& spec, comm::Communicator& communicator, const Ru
                .own = spec.own,
                .note = note_of(observer, communicator)},
               communicator),
+      selection_(config_, data_, placement_),
       visits_(engine_, *data_.train, communicator, observer),
       costs_(communicator, config_.workers.count),
       results_(data_.task),
@@ -177,19 +177,14 @@ void Trainer::settle_stores() {
   settled_ = true;
 }
 
-double Trainer::learning_rate_at(std::uint32_t step) const {
-  const double progress = position_.epoch + static_cast<double>(step) / plan_->steps();
-  return learning_rate(config_.optimizer, progress, config_.epochs, plan_->steps());
-}
-
 bool Trainer::train_epoch() {
-  plan_ = std::make_unique<placement::StepPlan>(placement_.order(position_.epoch),
-                                                config_.workers.batch, config_.workers.uneven);
+  selection_.begin(position_.epoch, summary_.visits);
+  plan_ = &selection_.plan();
   visits_.begin(*plan_, position_.step);
-  engine_.begin_epoch(*plan_, position_.epoch, position_.step);
+  engine_.begin_epoch(*plan_, position_.epoch, position_.step, selection_.weights());
   report("train");
   while (position_.step < plan_->steps()) {
-    last_rate_ = learning_rate_at(position_.step);
+    last_rate_ = selection_.learning_rate_at(position_.step);
     engine_.run_step(position_.step, last_rate_);
     data_.train_store->advance_moves();
     progress_.count_trained(plan_->examples_in(position_.step));
@@ -225,6 +220,7 @@ void Trainer::finish_epoch(double seconds_train) {
   }
   costs_.seconds().tracking += seconds_tracking;
   summary_.seconds_tracking += seconds_tracking;
+  refresh_hidden();
   const bool is_last = position_.epoch + 1 == config_.epochs;
   std::optional<data::TestOutcome> outcome;
   if (is_last || is_due(config_.eval.every, position_.epoch + 1)) outcome = evaluate_model();
@@ -240,6 +236,16 @@ void Trainer::finish_epoch(double seconds_train) {
   if (must_stop_diverged()) return;  // the checkpoint before it is worth more than this one
   const bool due = is_due(config_.checkpoint.every, position_.epoch);
   if (due || is_last || stopping_) write_checkpoint();
+}
+
+/// A forward pass tells what has become of examples that the selection hid.
+void Trainer::refresh_hidden() {
+  if (!placement_.spec().selection.needs.refresh) return;
+  const auto started = Clock::now();
+  report("refresh");
+  visits_.refresh(selection_.to_refresh(), placement_.table(), position_.epoch);
+  costs_.seconds().refresh += seconds_since(started);
+  summary_.seconds_refresh += seconds_since(started);
 }
 
 data::TestOutcome Trainer::evaluate_model() {
@@ -263,8 +269,9 @@ data::TestOutcome Trainer::evaluate_model() {
 
 void Trainer::record_costs() {
   costs_.seconds() += std::exchange(engine_.seconds(), {});
-  const run::LedgerEpoch line =
+  run::LedgerEpoch line =
       costs_.end_epoch(position_.epoch, *data_.train_store, visits_.facts().skipped, summary_);
+  line.visits = selection_.end(summary_);
   if (recorder_) recorder_->record_costs(line);
 }
 
@@ -312,7 +319,7 @@ void Trainer::record_steps() {
   std::vector<run::StepRecord> steps;
   for (const double loss : facts.step_losses) {
     const auto step = facts.first_step + static_cast<std::uint32_t>(steps.size());
-    steps.push_back({.loss = loss, .learning_rate = learning_rate_at(step)});
+    steps.push_back({.loss = loss, .learning_rate = selection_.learning_rate_at(step)});
   }
   recorder_->record_steps(position_.total_steps - steps.size(), steps);
 }

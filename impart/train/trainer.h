@@ -13,6 +13,7 @@
 #include "impart/run/run_recorder.h"
 #include "impart/train/device/device_evaluation.h"
 #include "impart/train/engine.h"
+#include "impart/train/epoch_selection.h"
 #include "impart/train/epoch_visits.h"
 #include "impart/train/run.h"
 #include "impart/train/run_costs.h"
@@ -48,6 +49,7 @@ class Trainer {
   bool agree_to_stop();
   bool is_due(const config::EpochInterval& every, std::uint32_t epochs) const;
   void finish_epoch(double seconds_train);
+  void refresh_hidden();
   data::TestOutcome evaluate_model();
   void record_costs();
   void record_epoch(const std::optional<data::TestOutcome>& outcome, double seconds_train);
@@ -63,7 +65,6 @@ class Trainer {
   void report(std::string_view phase) const;
   bool is_writer() const { return directory_ != nullptr; }
   void check_directory() const;
-  double learning_rate_at(std::uint32_t step) const;  ///< of the epoch
 
   const RunSpec& spec_;
   const config::RunConfig& config_;
@@ -75,6 +76,7 @@ class Trainer {
   std::unique_ptr<DeviceEvaluation> device_evaluation_;  ///< where the test data is on a GPU
   const run::RunDirectory* directory_ = nullptr;         ///< on the process that writes
   std::unique_ptr<run::RunRecorder> recorder_;           ///< there, too
+  EpochSelection selection_;
   EpochVisits visits_;
   RunCosts costs_;
   RunResults results_;
@@ -82,7 +84,7 @@ class Trainer {
   run::RunSummary summary_;
 
   Position position_;
-  std::unique_ptr<placement::StepPlan> plan_;
+  const placement::StepPlan* plan_ = nullptr;         ///< of the epoch under way
   double last_rate_ = 0;                              ///< that the last step learned with
   std::optional<placement::PlacementChange> change_;  ///< before the epoch under way
   bool settled_ = false;                              ///< the stores have the current partition
