@@ -153,6 +153,7 @@ constexpr Phase kPhases[] = {
     {"data wait", &store::PhaseSeconds::data_wait},
     {"exchange", &store::PhaseSeconds::exchange},
     {"importance pass", &store::PhaseSeconds::importance_pass},
+    {"refresh", &store::PhaseSeconds::refresh},
     {"partition", &store::PhaseSeconds::partition},
     {"tracking", &store::PhaseSeconds::tracking},
     {"evaluation", &store::PhaseSeconds::evaluation},
