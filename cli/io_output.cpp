@@ -63,6 +63,18 @@ std::string disk_table(const IoPrediction& prediction, bool raw) {
   return table.text();
 }
 
+/// What selections leave out, of those that do.
+void print_visits(const IoPrediction& prediction) {
+  for (const auto& [strategy, cost] : prediction.rows) {
+    const cost::IoCost& run = cost.run;
+    if (run.visits_hidden == 0) continue;
+    answer(
+        "Selection, {}: {} visits in the run; {} times an example is hidden, {} times refreshed.\n",
+        strategy.name, count_text(run.visits), count_text(run.visits_hidden),
+        count_text(run.visits_refreshed));
+  }
+}
+
 /// How the simulation was made shorter than the run, if it was.
 void print_shortcuts(const IoPrediction& prediction) {
   const auto& rows = prediction.rows;
@@ -97,6 +109,7 @@ void print_notes(const IoPrediction& prediction, bool raw) {
     answer("Gradients of {} parameters, batch {}: {} per epoch on the network.\n",
            prediction.parameters, prediction.batch, bytes_text(gradient_bytes(prediction), raw));
   }
+  print_visits(prediction);
   print_shortcuts(prediction);
 }
 

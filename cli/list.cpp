@@ -15,6 +15,7 @@
 #include "impart/importance/notions.h"
 #include "impart/placement/exchanges.h"
 #include "impart/placement/heuristics.h"
+#include "impart/placement/selections.h"
 #include <CLI/CLI.hpp>
 
 namespace impart::cli {
@@ -39,6 +40,8 @@ constexpr Entry<PrintTable> kListings[] = {
      [] { print_table(placement::kHeuristics); }},
     {"exchanges", "how a part of the partition changes between epochs",
      [] { print_table(placement::kExchanges); }},
+    {"selections", "what of its part a worker visits in an epoch",
+     [] { print_table(placement::kSelections); }},
     {"datasets", "what to train on", [] { print_table(data::kDatasets); }},
     {"augmentations", "what happens to images before training",
      [] { print_table(data::kAugmentations); }},
@@ -69,8 +72,8 @@ void add_list_command(CLI::App& app) {
   auto what = std::make_shared<std::string>();
   command->add_option(
       "WHAT", *what,
-      "notions, heuristics, exchanges, datasets, augmentations, tokenizers, models, presets or "
-      "studies; all if left out");
+      "notions, heuristics, exchanges, selections, datasets, augmentations, tokenizers, models, "
+      "presets or studies; all if left out");
   command->callback([what] { list(*what); });
 }
 

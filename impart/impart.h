@@ -24,6 +24,7 @@
 #include "impart/placement/placement.h"
 #include "impart/placement/ranking.h"
 #include "impart/placement/schedule.h"
+#include "impart/placement/selections.h"
 #include "impart/placement/step_plan.h"
 
 namespace impart {
@@ -66,6 +67,15 @@ using placement::ExchangeSpec;
 using placement::kExchanges;
 using placement::Move;
 using placement::MovePlan;
+
+// What of it is visited, and with which weight?
+using placement::AnySelection;
+using placement::kSelections;
+using placement::select_visits;
+using placement::Selected;
+using placement::Selection;
+using placement::SelectionInput;
+using placement::SelectionSpec;
 
 // When, and in which order?
 using placement::EpochOrderSpec;

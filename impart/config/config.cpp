@@ -3,8 +3,32 @@
 #include "impart/importance/notions.h"
 #include "impart/placement/exchanges.h"
 #include "impart/placement/heuristics.h"
+#include "impart/placement/selections/published.h"
 
 namespace impart::config {
+namespace {
+
+placement::SelectionSpec selection_numbers(const RunConfig& config,
+                                           const placement::PublishedSelection& published) {
+  const SelectionConfig& selection = config.selection;
+  return {.share = selection.share.value_or(published.share),
+          .final_epochs = selection.final
+                              ? selection.final->of(config.epochs)
+                              : placement::published_final_epochs(published, config.epochs),
+          .scope = selection.scope,
+          .confidence = selection.confidence,
+          .budget = selection.budget,
+          .mix = selection.mix,
+          .threshold = selection.threshold,
+          .after = selection.after.of(config.epochs),
+          .prune = selection.prune,
+          .start = selection.start,
+          .ramp = selection.ramp.of(config.epochs),
+          .growth = selection.growth,
+          .epsilon = selection.epsilon};
+}
+
+}  // namespace
 
 placement::PlacementSpec placement_spec(const RunConfig& config, const placement::OwnRows& own) {
   placement::PlacementSpec spec{
@@ -18,6 +42,8 @@ placement::PlacementSpec placement_spec(const RunConfig& config, const placement
       .sticky = config.partition.sticky,
       .fraction = config.exchange.fraction,
       .arrivals_last = config.exchange.arrivals_last,
+      .selection = find_entry(placement::kSelections, own.selections, "selection",
+                              config.selection.strategy),
       .notion = find_entry(importance::kNotions, own.notions, "notion", config.importance.notion),
       .ignore = config.importance.ignore.of(config.epochs),
       .window = config.importance.window,
@@ -27,6 +53,7 @@ placement::PlacementSpec placement_spec(const RunConfig& config, const placement
     spec.exchange =
         find_entry(placement::kExchanges, own.exchanges, "exchange", config.exchange.strategy);
   }
+  spec.selecting = selection_numbers(config, spec.selection.published);
   for (const std::string& name : config.importance.record) {
     spec.record.push_back(find_entry(importance::kNotions, own.notions, "notion", name));
   }

@@ -11,6 +11,7 @@
 #include "impart/placement/own_rows.h"
 #include "impart/placement/placement.h"
 #include "impart/placement/schedule.h"
+#include "impart/placement/selections.h"
 #include "impart/placement/step_plan.h"
 
 namespace impart::config {
@@ -129,7 +130,14 @@ struct OptimizerConfig {
   double beta1 = 0.9;     ///< adamw
   double beta2 = 0.999;   ///< adamw
   double epsilon = 1e-8;  ///< adamw
+  /// What the schedule counts: once epochs have different numbers of visits, these are different
+  /// experiments.
+  enum class ScheduleBy {
+    kEpoch,   ///< an epoch is 1, however short
+    kVisits,  ///< as many visits as there are examples are 1
+  };
   Schedule schedule = Schedule::kConstant;
+  ScheduleBy schedule_by = ScheduleBy::kEpoch;
   Epochs warmup_epochs = 0;  ///< epochs in which the learning rate rises to lr
   EpochInterval step_epochs = 30;
   double step_factor = 0.1;
@@ -179,6 +187,34 @@ struct ExchangeConfig {
   /// epoch need not wait for them. Also after a repartitioning.
   bool arrivals_last = false;
   bool operator==(const ExchangeConfig&) const = default;
+};
+
+/// The name of the selection that leaves everything in.
+inline constexpr const char* kNoSelection = "all";
+
+/// What of its part a worker visits in an epoch, and with which weight. The numbers are those of
+/// placement::SelectionSpec.
+struct SelectionConfig {
+  enum class Rate {
+    kKeep,
+    kScale,  ///< times 1 / (1 - the share that was really hidden)
+  };
+  std::string strategy = kNoSelection;  ///< row of kSelections, or own
+  std::optional<double> share = {};     ///< that is left out; none: as published
+  placement::SelectionScope scope = placement::SelectionScope::kPart;
+  std::optional<Epochs> final = {};  ///< epochs at the end that visit all; none: as published
+  double confidence = 0.7;
+  Rate lr = Rate::kKeep;
+  double budget = 1;
+  double mix = 1;
+  double threshold = 1.5;
+  Epochs after = Epochs::share(25);
+  placement::PruneSide prune = placement::PruneSide::kEasiest;
+  double start = 0.5;
+  Epochs ramp = Epochs::share(50);
+  placement::CurriculumGrowth growth = placement::CurriculumGrowth::kLinear;
+  double epsilon = 0.1;
+  bool operator==(const SelectionConfig&) const = default;
 };
 
 /// Where the bytes of examples live.
@@ -238,6 +274,7 @@ struct RunConfig {
   ImportanceConfig importance = {};
   PartitionConfig partition = {};
   ExchangeConfig exchange = {};
+  SelectionConfig selection = {};
   StoreConfig store = {};
   CommConfig comm = {};
   EvalConfig eval = {};

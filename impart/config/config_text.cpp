@@ -70,7 +70,8 @@ std::string to_yaml(const RunConfig& config) {
 }
 
 std::string config_hash(const RunConfig& config) {
-  const RunConfig defaults, resolved = without_shares(config);
+  const RunConfig resolved = without_shares(config);
+  const RunConfig defaults = without_shares({.epochs = config.epochs});
   std::string canonical;
   for (const ConfigKey& key : make_schema()) {
     const bool counts = key.counts_at_default || key.get(resolved) != key.get(defaults);

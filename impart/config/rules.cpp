@@ -42,6 +42,10 @@ bool exchanges(const Situation& s) {
   return s.config.exchange.strategy != kNoExchange;
 }
 
+bool selects(const Situation& s) {
+  return s.config.selection.strategy != kNoSelection;
+}
+
 placement::PlacementSpec decisions(const Situation& s) {
   return placement_spec(s.config, s.facts.own.rows);
 }
@@ -402,6 +406,50 @@ constexpr Rule kRules[] = {
            "is {}; ignore fewer epochs",
            s.config.exchange.strategy, *first_exchange(s) + 1,
            s.config.importance.ignore.of(s.config.epochs));
+     }},
+
+    {"selection-of-parts",
+     {"selection.strategy", "workers.uneven"},
+     [](const Situation& s) {
+       return selects(s) && s.config.workers.uneven != placement::Uneven::kWeight;
+     },
+     [](const Situation& s) {
+       return fmt::format(
+           "selection.strategy: {} needs workers.uneven: weight; repeated or dropped visits would "
+           "undo the selection",
+           s.config.selection.strategy);
+     }},
+    {"selection-of-something",
+     {"selection.strategy", "selection.final", "epochs"},
+     [](const Situation& s) {
+       return selects(s) && decisions(s).selecting.final_epochs >= s.config.epochs;
+     },
+     [](const Situation& s) {
+       return fmt::format(
+           "selection.strategy: {} would never select: selection.final is {} of {} epochs",
+           s.config.selection.strategy, decisions(s).selecting.final_epochs, s.config.epochs);
+     }},
+    {"prune-happens",
+     {"selection.after", "epochs"},
+     [](const Situation& s) {
+       return decisions(s).selection.needs.for_good &&
+              decisions(s).selecting.after >= s.config.epochs;
+     },
+     [](const Situation& s) {
+       return fmt::format("selection.after is {}, but epochs is {}: nothing would be pruned",
+                          decisions(s).selecting.after, s.config.epochs);
+     }},
+    {"learning-rate-of-hidden",
+     {"selection.lr", "selection.strategy"},
+     [](const Situation& s) {
+       return s.config.selection.lr == SelectionConfig::Rate::kScale && selects(s) &&
+              decisions(s).selection.needs.keeps_sum;
+     },
+     [](const Situation& s) {
+       return fmt::format(
+           "selection.lr: scale counts twice with selection.strategy: {}, whose weights make up "
+           "for what is hidden; take keep",
+           s.config.selection.strategy);
      }},
 };
 static_assert(names_are_unique(kRules));

@@ -1,5 +1,6 @@
 #include "impart/config/schema.h"
 
+#include <optional>
 #include <type_traits>
 
 #include <fmt/format.h>
@@ -11,6 +12,7 @@
 #include "impart/importance/notions.h"
 #include "impart/placement/exchanges.h"
 #include "impart/placement/heuristics.h"
+#include "impart/placement/selections.h"
 #include "impart/store/stores.h"
 
 namespace impart::config {
@@ -46,16 +48,24 @@ class SectionKeys {
                        .changes_result = changes_result,
                        .set = set,
                        .get = get});
-    if constexpr (std::is_base_of_v<Epochs, T>) {
+    if constexpr (std::is_base_of_v<Epochs, T> || std::is_same_v<T, std::optional<Epochs>>) {
       schema_.back().resolve_share = [section = section_, member](RunConfig& config) {
-        T& value = part(config, section).*member;
-        value = T(value.of(config.epochs));
+        count_epochs(part(config, section).*member, config.epochs);
       };
     }
     return schema_.back();
   }
 
  private:
+  template <class T>
+  static void count_epochs(T& value, std::uint32_t epochs) {
+    value = T(value.of(epochs));
+  }
+  template <class T>
+  static void count_epochs(std::optional<T>& value, std::uint32_t epochs) {
+    if (value) count_epochs(*value, epochs);
+  }
+
   template <class Config>
   static auto& part(Config& config, [[maybe_unused]] Section RunConfig::*section) {
     if constexpr (std::is_same_v<Section, RunConfig>) {
@@ -252,6 +262,12 @@ void add_optimizer(Schema& schema) {
                                               {"cosine", Schedule::kCosine},
                                               {"linear", Schedule::kLinear}}),
                 "how the learning rate changes");
+  using By = Config::ScheduleBy;
+  optimizer
+      .key("schedule_by", &Config::schedule_by,
+           choice<By>("unit of the schedule", {{"epoch", By::kEpoch}, {"visits", By::kVisits}}),
+           "what the schedule counts: epochs, or visits / examples, where a selection visits fewer")
+      .counts_at_default = false;
   optimizer.key("warmup_epochs", &Config::warmup_epochs, epochs<Epochs>(0, kMostEpochs),
                 "epochs in which the learning rate rises to lr");
   optimizer.key("step_epochs", &Config::step_epochs, epochs<EpochInterval>(1, kMostEpochs),
@@ -320,7 +336,9 @@ void add_placement(Schema& schema, const placement::OwnRows& own) {
                "share of its part that a worker gives away");
   exchange.key("arrivals_last", &ExchangeConfig::arrivals_last, flag(),
                "visit what has just moved after the rest: the first steps need not wait for it");
+}
 
+void add_store(Schema& schema) {
   SectionKeys store(schema, "store", &RunConfig::store);
   store.key("kind", &StoreConfig::kind, name_of("store", names_of(store::kStores)),
             "every process can read all examples, or holds only those of its workers");
@@ -333,6 +351,54 @@ void add_placement(Schema& schema, const placement::OwnRows& own) {
       "partitioned: local folder for the workers' parts, may have {name} and {seed}; empty: in "
       "memory",
       kSameResult);
+}
+
+void add_selection(Schema& schema, const placement::OwnRows& own) {
+  using Config = SelectionConfig;
+  using enum placement::SelectionScope;
+  SectionKeys selection(schema, "selection", &RunConfig::selection);
+  const NumberRange share{.most = 1}, positive_share{.most = 1, .without_least = true};
+  selection.key("strategy", &Config::strategy,
+                name_of("selection", names_of(placement::kSelections, own.selections)),
+                "what of its part a worker visits in an epoch");
+  selection.key("share", &Config::share,
+                or_word("published", number({.most = 1, .without_most = true})),
+                "share that is left out (random, infobatch, kakurenbo, prune)");
+  selection.key("scope", &Config::scope,
+                choice<placement::SelectionScope>("scope", {{"part", kPart}, {"all", kAll}}),
+                "whose mean, or easiest, is meant: of each part, or of all examples");
+  selection.key("final", &Config::final, or_word("published", epochs<Epochs>(0, kMostEpochs)),
+                "epochs at the end of the run that visit everything with weight 1");
+  selection.key("confidence", &Config::confidence, number(positive_share),
+                "probability of the right class from which on an example is hidden (kakurenbo)");
+  using Rate = Config::Rate;
+  selection.key("lr", &Config::lr,
+                choice<Rate>("rate", {{"keep", Rate::kKeep}, {"scale", Rate::kScale}}),
+                "scale: learning rate x 1/(1 - share that was really hidden)");
+  selection.key("budget", &Config::budget, number({.most = 100, .without_least = true}),
+                "visits for each example of a part (sampling)");
+  selection.key("mix", &Config::mix, number(share),
+                "how much importance counts against equal chances (sampling)");
+  selection.key("threshold", &Config::threshold, number({}),
+                "gain from which on an epoch is sampled (sampling)");
+  selection.key("after", &Config::after, epochs<Epochs>(0, kMostEpochs),
+                "epochs before examples go for good (prune)");
+  using Side = placement::PruneSide;
+  selection.key("prune", &Config::prune,
+                choice<Side>("side", {{"easiest", Side::kEasiest}, {"hardest", Side::kHardest}}),
+                "which examples go (prune)");
+  selection.key("start", &Config::start, number(positive_share),
+                "share that is visited first (curriculum)");
+  selection.key("ramp", &Config::ramp, epochs<Epochs>(0, kMostEpochs),
+                "epochs until everything is visited (curriculum)");
+  using Growth = placement::CurriculumGrowth;
+  selection.key("growth", &Config::growth,
+                choice<Growth>("growth", {{"linear", Growth::kLinear}, {"root", Growth::kRoot}}),
+                "how the share grows (curriculum)");
+  selection.key("epsilon", &Config::epsilon, number({}), "added to the importance (weights)");
+  for (ConfigKey& key : schema) {  // they came when there were runs already
+    if (key.section == "selection") key.counts_at_default = false;
+  }
 }
 
 void add_comm(Schema& schema) {
@@ -378,6 +444,8 @@ Schema make_schema(const OwnParts& own) {
   add_optimizer(schema);
   add_train(schema);
   add_placement(schema, own.rows);
+  add_selection(schema, own.rows);
+  add_store(schema);
   add_comm(schema);
   add_outputs(schema);
   return schema;

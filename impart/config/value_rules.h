@@ -57,6 +57,19 @@ ValueRule<double> share_or_none();
 /// A seed, or "seed" for that of the run.
 ValueRule<std::optional<std::uint64_t>> own_seed();
 
+/// What `rule` allows, or the word that stands for none.
+template <class T>
+ValueRule<std::optional<T>> or_word(const std::string& word, const ValueRule<T>& rule) {
+  const auto read = [word, rule](const WrittenValue& written) -> std::optional<T> {
+    if (written == WrittenValue{word}) return std::nullopt;
+    return rule.read(written);
+  };
+  const auto write = [word, rule](const std::optional<T>& value) -> WrittenValue {
+    return value ? rule.write(*value) : WrittenValue{word};
+  };
+  return {.allowed = rule.allowed + ", or " + word, .read = read, .write = write};
+}
+
 /// true | false
 ValueRule<bool> flag();
 

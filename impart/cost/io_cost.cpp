@@ -8,6 +8,7 @@
 #include "impart/core/error.h"
 #include "impart/cost/cache_simulation.h"
 #include "impart/cost/move_simulation.h"
+#include "impart/cost/visit_simulation.h"
 
 namespace impart::cost {
 namespace {
@@ -48,6 +49,14 @@ MoveSimulationSpec simulation_spec(const placement::PlacementSpec& decisions, co
                         .classes = spec.classes},
           .examples = spec.examples,
           .most_events = most_events};
+}
+
+/// By epoch, what is visited; a small data set stands for a large one.
+std::vector<VisitShares> predict_visits(const placement::PlacementSpec& decisions,
+                                        const IoSpec& spec) {
+  const std::uint64_t examples =
+      std::min(spec.examples, std::max(kCachedExamples, kSmallestPart * decisions.workers));
+  return simulate_visits(decisions, {.examples = examples, .drift = spec.drift});
 }
 
 /// By epoch, the share of reads that are not hits.
@@ -105,10 +114,15 @@ double largest_share(const placement::PlacementSpec& decisions,
 IoCost epoch_cost(const EpochFacts& facts) {
   const double payload = facts.payload_bytes;
   const double all = facts.examples * payload;
-  const double read = facts.importance_pass ? 2 * all : all;
+  const double visits = facts.visits.value_or(facts.examples);
+  const double passed = facts.importance_pass ? facts.examples : 0;
+  const double read = (visits + facts.refreshed + passed) * payload;
   IoCost cost{.examples_moved = facts.moved,
               .flows = facts.flows,
-              .importance_pass = facts.importance_pass ? facts.examples : 0,
+              .importance_pass = passed,
+              .visits = visits,
+              .visits_hidden = facts.hidden,
+              .visits_refreshed = facts.refreshed,
               .network_bytes = facts.moved * (payload + kWireBytesPerMove),
               .replicated_source_bytes = read * facts.share_of_misses,
               .local_read_bytes = read + facts.moved * payload,
@@ -128,13 +142,18 @@ StrategyCost predict_io(const placement::PlacementSpec& decisions, const IoSpec&
   const MoveSimulationSpec simulation = simulation_spec(decisions, spec, schedule.size());
   const SimulatedMoves simulated = simulate_moves(decisions, simulation, progress);
   const std::vector<double> misses = shares_of_misses(decisions, spec);
+  const std::vector<VisitShares> visits = predict_visits(decisions, spec);
+  const auto all = static_cast<double>(spec.examples);
 
   StrategyCost cost;
   double peak = 0;
   auto moves = simulated.events.begin();
   for (std::uint32_t epoch = 0; epoch < decisions.epochs.value(); ++epoch) {
     EpochFacts facts{.is_first = epoch == 0,
-                     .examples = static_cast<double>(spec.examples),
+                     .examples = all,
+                     .visits = all * visits[epoch].visits,
+                     .hidden = all * visits[epoch].hidden,
+                     .refreshed = all * visits[epoch].refreshed,
                      .payload_bytes = spec.payload_bytes,
                      .share_of_misses = misses[epoch]};
     if (moves != simulated.events.end() && moves->event.epoch == epoch) {

@@ -28,9 +28,12 @@ inline constexpr std::uint64_t kJournalBytesPerChange = 48;
 /// sending reads there, and each arrival writes.
 struct IoCost {
   double examples_moved = 0;
-  double flows = 0;            ///< distinct (from, to) pairs of workers per exchange, added up
-  double importance_pass = 0;  ///< examples in forward passes that only learn the importance
-  double network_bytes = 0;    ///< of a partitioned store
+  double flows = 0;             ///< distinct (from, to) pairs of workers per exchange, added up
+  double importance_pass = 0;   ///< examples in forward passes that only learn the importance
+  double visits = 0;            ///< in training steps
+  double visits_hidden = 0;     ///< examples that a selection leaves out of an epoch
+  double visits_refreshed = 0;  ///< of them, that have a forward pass instead
+  double network_bytes = 0;     ///< of a partitioned store
   double replicated_source_bytes = 0;
   double partitioned_source_bytes = 0;
   double local_read_bytes = 0;  ///< with local directories
@@ -47,6 +50,9 @@ inline constexpr IoQuantity kIoQuantities[] = {
     {"examples_moved", &IoCost::examples_moved, false},
     {"flows", &IoCost::flows, false},
     {"importance_pass", &IoCost::importance_pass, false},
+    {"visits", &IoCost::visits, false},
+    {"visits_hidden", &IoCost::visits_hidden, false},
+    {"visits_refreshed", &IoCost::visits_refreshed, false},
     {"network_bytes", &IoCost::network_bytes, true},
     {"replicated_source_bytes", &IoCost::replicated_source_bytes, true},
     {"partitioned_source_bytes", &IoCost::partitioned_source_bytes, true},
@@ -60,9 +66,11 @@ struct EpochFacts {
   double moved = 0;  ///< examples that change their worker before it
   double flows = 0;
   bool importance_pass = false;
-  double examples = 0;         ///< of the data set
-  double payload_bytes = 0;    ///< mean of an example
-  double share_of_misses = 1;  ///< of the reads in a replicated store: what no cache answers
+  double examples = 0;                ///< of the data set
+  std::optional<double> visits = {};  ///< in training steps; none: every example once
+  double hidden = 0, refreshed = 0;   ///< examples that a selection leaves out, or only looks at
+  double payload_bytes = 0;           ///< mean of an example
+  double share_of_misses = 1;         ///< of the reads in a replicated store: what no cache answers
 };
 IoCost epoch_cost(const EpochFacts& facts);
 

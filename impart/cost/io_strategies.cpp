@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <charconv>
 #include <optional>
+#include <utility>
 
 #include <fmt/format.h>
 
@@ -61,7 +62,14 @@ Number read_number(const Written& written, std::string_view what) {
   throw_unknown_name("strategy", name, std::vector<std::string_view>(names.begin(), names.end()));
 }
 
+/// What only the base itself does.
+placement::PlacementSpec visiting_all(placement::PlacementSpec decisions) {
+  decisions.selection = placement::kSelections[0];
+  return decisions;
+}
+
 placement::PlacementSpec never_repartitioned(placement::PlacementSpec decisions) {
+  decisions = visiting_all(std::move(decisions));
   decisions.heuristic = find_entry(placement::kHeuristics, "heuristic", "random");
   decisions.warmup = decisions.interval = 0;
   decisions.sticky = false;
@@ -72,7 +80,7 @@ placement::PlacementSpec never_repartitioned(placement::PlacementSpec decisions)
 IoStrategy repartitioning(const Written& written, const placement::PlacementSpec& base,
                           std::uint32_t interval) {
   const bool sticky = written.name.starts_with(kSticky);
-  IoStrategy strategy{fmt::format("{}@{}", written.name, interval), base};
+  IoStrategy strategy{fmt::format("{}@{}", written.name, interval), visiting_all(base)};
   strategy.decisions.heuristic = find_entry(placement::kHeuristics, "heuristic",
                                             written.name.substr(sticky ? kSticky.size() : 0));
   strategy.decisions.interval = interval;

@@ -197,7 +197,7 @@ class RunReader {
 
   void add_epoch(const run::LedgerEpoch& ledger, const Decision& decision) {
     ComparedEpoch epoch{.epoch = ledger.epoch,
-                        .predicted = predict(ledger.epoch, decision),
+                        .predicted = predict(ledger, decision),
                         .measured = run::total_over_workers(ledger)};
     epoch.predicted.replicated_source_bytes -=
         static_cast<double>(epoch.measured.cache_hits) * sizes_.payload_bytes.value_or(0);
@@ -207,17 +207,23 @@ class RunReader {
     largest_share_ = std::max(largest_share_, share);
   }
 
-  IoCost predict(std::uint32_t epoch, const Decision& decision) const {
+  IoCost predict(const run::LedgerEpoch& ledger, const Decision& decision) const {
     const bool pass =
         decision.is_exchange && config_.exchange.strategy != config::kNoExchange &&
         find_entry(placement::kExchanges, "exchange", config_.exchange.strategy).source ==
             placement::ImportanceSource::kInferenceLoss;
-    return epoch_cost({.is_first = epoch == 0,
-                       .moved = decision.moved,
-                       .flows = decision.flows,
-                       .importance_pass = pass,
-                       .examples = sizes_.examples.value_or(0),
-                       .payload_bytes = sizes_.payload_bytes.value_or(0)});
+    EpochFacts facts{.is_first = ledger.epoch == 0,
+                     .moved = decision.moved,
+                     .flows = decision.flows,
+                     .importance_pass = pass,
+                     .examples = sizes_.examples.value_or(0),
+                     .payload_bytes = sizes_.payload_bytes.value_or(0)};
+    if (ledger.visits) {
+      facts.visits = static_cast<double>(ledger.visits->visits);
+      facts.hidden = static_cast<double>(ledger.visits->hidden);
+      facts.refreshed = static_cast<double>(ledger.visits->refreshed);
+    }
+    return epoch_cost(facts);
   }
 
   /// Whether a cost came up in any epoch.

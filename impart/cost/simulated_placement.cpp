@@ -39,6 +39,7 @@ placement::PlacementSpec with_synthetic_importance(placement::PlacementSpec deci
   decisions.ignore = 0;
   decisions.window = importance::WindowKind::kInterval;
   decisions.history = false;
+  decisions.selection = placement::kSelections[0];  // it moves nothing
   return decisions;
 }
 

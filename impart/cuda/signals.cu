@@ -57,7 +57,8 @@ __global__ void __launch_bounds__(kThreads) measure(const MeasureSignals m) {
   const float own = logits[label];
 
   float error = 0;
-  const float scale = m.step != nullptr ? m.step->loss_scale : 1.f;
+  const float weight = m.weights != nullptr ? m.weights[first_row + row] : 1.f;
+  const float scale = weight * (m.step != nullptr ? m.step->loss_scale : 1.f);
   const float spread = m.smoothing / static_cast<float>(classes);
   for (int c = lane; c < classes; c += kWarp) {
     const float target = c == label ? 1.f : 0.f;

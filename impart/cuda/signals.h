@@ -36,8 +36,10 @@ struct MeasureSignals {
   const std::int64_t* labels = nullptr;  ///< [N]
   const std::int64_t* ids = nullptr;     ///< of the rows, as in GatherImages; null: 0, 1, 2, ...
   const StepState* step = nullptr;
-  SignalRows signals = {};  ///< rows count from the step's first_row
-  /// (p - (1 - smoothing) · onehot(y) - smoothing / classes) · step->loss_scale; may be null.
+  SignalRows signals = {};         ///< rows count from the step's first_row
+  const float* weights = nullptr;  ///< of the rows, as ids; null: 1. Signals do not know of them
+  /// (p - (1 - smoothing) · onehot(y) - smoothing / classes) · weight · step->loss_scale; may be
+  /// null.
   float* grad_logits = nullptr;
   float smoothing = 0;
 };

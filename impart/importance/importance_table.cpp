@@ -163,6 +163,26 @@ std::vector<float> ImportanceTable::importance(std::string_view notion) const {
   return values;
 }
 
+std::vector<float> ImportanceTable::known_importance(std::string_view notion) const {
+  const std::size_t position = position_of(notion);
+  std::vector<float> values = known_importance(position);
+  const bool is_seen = overlap(spec_.notions[position].needs, kAnySignal);
+  for (std::uint64_t i = 0; i < values.size(); ++i) {
+    const bool diverged = is_seen && columns_.non_finite[i] > 0;
+    if (diverged || std::isnan(values[i])) values[i] = std::numeric_limits<float>::infinity();
+  }
+  return values;
+}
+
+std::vector<std::uint8_t> ImportanceTable::last_correct() const {
+  std::vector<std::uint8_t> correct;
+  correct.reserve(columns_.correctness.size());
+  for (const std::uint8_t bits : columns_.correctness) {
+    correct.push_back((bits & Columns::kLastCorrect) != 0 ? 1 : 0);
+  }
+  return correct;
+}
+
 std::vector<float> ImportanceTable::close_window(std::string_view notion) {
   const std::size_t position = position_of(notion);
   close_window();

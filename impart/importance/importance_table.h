@@ -57,6 +57,12 @@ class ImportanceTable {
   /// the window has the largest importance of the others.
   std::vector<float> importance(std::string_view notion) const;
 
+  /// The same for decisions that must not guess: infinite where nothing was ever known, and where a
+  /// signal was NaN or infinite in the window.
+  std::vector<float> known_importance(std::string_view notion) const;
+  /// By example: whether its last visit was right. Needs StateSet::kForgetting.
+  std::vector<std::uint8_t> last_correct() const;
+
   /// Ends the window: remembers its importance, and forgets its visits (WindowKind::kInterval).
   void close_window();
   /// The same; returns what importance(notion) was before, without computing it a second time.

@@ -125,10 +125,13 @@ struct TableFile {
     if (whole_number(header.at("history_epochs")) > listed) {
       throw DataError("more epochs of history than arrays");
     }
-    std::uint64_t arrays = 0;
+    std::uint64_t arrays = 0, bytes_of_one = 0;
     const ImportanceTable of_one_example = prepare(header, own, 1);
-    for_each_array(of_one_example, [&](const std::string&, const auto&) { ++arrays; });
-    const bool fits = arrays == listed && (arrays == 0 || examples <= data_bytes / arrays / 4);
+    for_each_array(of_one_example, [&](const std::string&, const auto& array) {
+      ++arrays;
+      bytes_of_one += std::as_bytes(std::span(array)).size();
+    });
+    const bool fits = arrays == listed && (arrays == 0 || examples <= data_bytes / bytes_of_one);
     if (examples > 0 && !fits) {
       throw DataError(fmt::format("{} examples in {} arrays cannot be in {} bytes of data",
                                   examples, listed, data_bytes));

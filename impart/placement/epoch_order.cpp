@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <numeric>
+#include <utility>
+#include <vector>
 
 #include <fmt/format.h>
 
@@ -12,35 +14,53 @@
 namespace impart::placement {
 namespace {
 
-Parts order_per_worker(const Partition& partition, const EpochOrderSpec& spec) {
-  Parts parts = partition.parts();
-  for (std::uint32_t worker = 0; worker < parts.workers(); ++worker) {
+Parts order_per_worker(Parts visits, const EpochOrderSpec& spec) {
+  for (std::uint32_t worker = 0; worker < visits.workers(); ++worker) {
     RandomStream random({.seed = spec.seed,
                          .purpose = Purpose("order"),
                          .epoch = spec.epoch,
                          .worker = WorkerId{worker}});
-    shuffle(parts.of(WorkerId{worker}), random);
+    shuffle(visits.of(WorkerId{worker}), random);
   }
-  return parts;
+  return visits;
 }
 
-Parts parts_by_importance(const Partition& partition, const Scores& importance) {
-  Parts parts(partition.sizes());
-  std::vector<std::uint64_t> filled(partition.workers());
+std::vector<std::uint64_t> sizes_of(const Parts& parts) {
+  std::vector<std::uint64_t> sizes;
+  for (std::uint32_t worker = 0; worker < parts.workers(); ++worker) {
+    sizes.push_back(parts.of(WorkerId{worker}).size());
+  }
+  return sizes;
+}
+
+/// Every worker's visits in the order of the ranking.
+Parts rank_visits(const Parts& visits, const Scores& importance) {
+  std::vector<WorkerId> visitor(importance.size());
+  std::vector<std::uint32_t> times(importance.size());
+  for (std::uint32_t worker = 0; worker < visits.workers(); ++worker) {
+    for (const ExampleId id : visits.of(WorkerId{worker})) {
+      visitor[index(id)] = WorkerId{worker};
+      ++times[index(id)];
+    }
+  }
+  Parts ranked(sizes_of(visits));
+  std::vector<std::uint64_t> filled(visits.workers());
   visit_by_importance(importance, [&](std::span<const ExampleId> run) {
     for (const ExampleId id : run) {
-      const WorkerId owner = partition.owner(id);
-      parts.of(owner)[filled[index(owner)]++] = id;
+      const WorkerId worker = visitor[index(id)];
+      for (std::uint32_t time = 0; time < times[index(id)]; ++time) {
+        ranked.of(worker)[filled[index(worker)]++] = id;
+      }
     }
   });
-  return parts;
+  return ranked;
 }
 
-Parts order_shared(const Partition& partition, const EpochOrderSpec& spec) {
+Parts order_shared(Parts visits, const EpochOrderSpec& spec) {
   const Parts base =
-      spec.importance.empty() ? partition.parts() : parts_by_importance(partition, spec.importance);
-  const auto sizes = partition.sizes();
-  // One permutation of the longest part's positions; a shorter part passes over those it lacks.
+      spec.importance.empty() ? std::move(visits) : rank_visits(visits, spec.importance);
+  const auto sizes = sizes_of(base);
+  // One permutation of the longest list's positions; a shorter one passes over those it lacks.
   std::vector<std::uint64_t> positions(*std::max_element(sizes.begin(), sizes.end()));
   std::iota(positions.begin(), positions.end(), std::uint64_t{0});
   RandomStream random({.seed = spec.seed, .purpose = Purpose("order"), .epoch = spec.epoch});
@@ -63,8 +83,12 @@ Parts order_epoch(const Partition& partition, const EpochOrderSpec& spec) {
     throw ConfigError(fmt::format("there are {} scores for {} examples", spec.importance.size(),
                                   partition.examples()));
   }
-  return spec.shuffle == ShuffleKind::kShared ? order_shared(partition, spec)
-                                              : order_per_worker(partition, spec);
+  return order_visits(partition.parts(), spec);
+}
+
+Parts order_visits(Parts visits, const EpochOrderSpec& spec) {
+  return spec.shuffle == ShuffleKind::kShared ? order_shared(std::move(visits), spec)
+                                              : order_per_worker(std::move(visits), spec);
 }
 
 }  // namespace impart::placement

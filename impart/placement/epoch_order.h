@@ -27,5 +27,7 @@ struct EpochOrderSpec {
 
 /// The order in which every worker visits its examples in an epoch: its part, each example once.
 Parts order_epoch(const Partition& partition, const EpochOrderSpec& spec);
+/// The same for chosen visits, ids ascending in each list; an example may occur more than once.
+Parts order_visits(Parts visits, const EpochOrderSpec& spec);
 
 }  // namespace impart::placement

@@ -1,13 +1,13 @@
 #include "impart/placement/exchanges.h"
 
 #include <algorithm>
-#include <cmath>
 #include <numeric>
 
 #include <fmt/format.h>
 
 #include "impart/core/error.h"
 #include "impart/core/random.h"
+#include "impart/placement/carry.h"
 #include "impart/placement/exchanges/exchange_steps.h"
 
 namespace impart::placement {
@@ -23,13 +23,7 @@ std::uint64_t examples_to_give(const Partition& current, const Scores& importanc
   }
   const auto sizes = current.sizes();
   const std::uint64_t smallest = *std::min_element(sizes.begin(), sizes.end());
-  // Given in all after `exchanges` of them. The small term keeps 0.29 · 100 from being 28.
-  const auto given_after = [&](std::uint64_t exchanges) {
-    const double wanted =
-        spec.fraction * static_cast<double>(smallest) * static_cast<double>(exchanges);
-    return static_cast<std::uint64_t>(std::floor(wanted + 1e-9));
-  };
-  return given_after(spec.earlier_exchanges + 1) - given_after(spec.earlier_exchanges);
+  return share_with_carry(spec.fraction, smallest, spec.earlier_exchanges);
 }
 
 RandomStream choosing_stream(const ExchangeSpec& spec, WorkerId worker) {

@@ -32,6 +32,7 @@ void check_rows(const OwnRows& own) {
   check_against(kHeuristics, own.heuristics, "heuristic");
   check_against(kExchanges, own.exchanges, "exchange");
   check_against(importance::kNotions, own.notions, "notion");
+  check_against(kSelections, own.selections, "selection");
 }
 
 }  // namespace impart::placement

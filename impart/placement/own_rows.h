@@ -6,6 +6,7 @@
 #include "impart/importance/notions.h"
 #include "impart/placement/exchanges.h"
 #include "impart/placement/heuristics.h"
+#include "impart/placement/selections.h"
 
 namespace impart::placement {
 
@@ -20,6 +21,7 @@ struct OwnRows {
   std::vector<AnyHeuristic> heuristics = {};
   std::vector<AnyExchange> exchanges = {};
   std::vector<importance::AnyNotion> notions = {};
+  std::vector<AnySelection> selections = {};
 };
 
 /// ConfigError if a row has no name or no function, or the name of another row.

@@ -1,6 +1,7 @@
 #include "impart/placement/ownership.h"
 
 #include <algorithm>
+#include <iterator>
 #include <utility>
 
 #include <fmt/format.h>
@@ -147,33 +148,59 @@ void Ownership::measure(PlacementChange& change) const {
   if (!data_.labels.empty()) change.class_skew = measure_class_skew(partition_, data_.labels);
 }
 
-Parts Ownership::order(std::uint32_t epoch) const {
-  Parts order = order_epoch(
-      partition_,
+Selected Ownership::select(std::uint32_t epoch, const SelectionSources& sources) const {
+  const SelectionNeeds& needs = spec_.selection.needs;
+  std::vector<float> scores;
+  if (needs.source == ImportanceSource::kTrainingLoss) scores = sources.training_loss();
+  if (needs.source == ImportanceSource::kNotion) scores = sources.notion();
+  const auto correct = needs.correct ? sources.correct() : std::vector<std::uint8_t>();
+  SelectionSpec asked = spec_.selecting;
+  asked.seed = spec_.seed;
+  asked.epoch = epoch;
+  asked.epochs = spec_.epochs.value_or(0);
+  const Parts parts = partition_.parts();
+  return select_visits(
+      spec_.selection,
+      {.parts = parts, .examples = data_.examples, .scores = scores, .correct = correct}, asked,
+      gone_);
+}
+
+void Ownership::end_epoch(const Selected& selected) {
+  std::vector<ExampleId> gone;
+  std::set_union(gone_.begin(), gone_.end(), selected.gone.begin(), selected.gone.end(),
+                 std::back_inserter(gone));
+  gone_ = std::move(gone);
+}
+
+Parts Ownership::order(std::uint32_t epoch, Parts visits) const {
+  Parts order = order_visits(
+      std::move(visits),
       {.seed = spec_.seed, .epoch = epoch, .shuffle = spec_.shuffle, .importance = dealt_by_});
   if (arrivals_.empty()) return order;
   std::vector<bool> arrived(data_.examples);
   for (const ExampleId id : arrivals_) arrived[index(id)] = true;
   for (std::uint32_t worker = 0; worker < order.workers(); ++worker) {
-    const auto visits = order.of(WorkerId{worker});
-    std::stable_partition(visits.begin(), visits.end(),
+    const auto list = order.of(WorkerId{worker});
+    std::stable_partition(list.begin(), list.end(),
                           [&](ExampleId id) { return !arrived[index(id)]; });
   }
   return order;
 }
 
 void Ownership::restore(Partition partition, std::vector<float> dealt_by,
-                        std::vector<ExampleId> arrivals) {
+                        std::vector<ExampleId> arrivals, std::vector<ExampleId> gone) {
   const auto exists = [&](ExampleId id) { return index(id) < data_.examples; };
   const bool fits = partition.examples() == data_.examples &&
                     (dealt_by.empty() || dealt_by.size() == data_.examples) &&
-                    std::all_of(arrivals.begin(), arrivals.end(), exists);
+                    std::all_of(arrivals.begin(), arrivals.end(), exists) &&
+                    std::all_of(gone.begin(), gone.end(), exists);
   if (!fits) {
     throw DataError(fmt::format("the saved partition is not of {} examples", data_.examples));
   }
   partition_ = std::move(partition);
   dealt_by_ = std::move(dealt_by);
   arrivals_ = std::move(arrivals);
+  gone_ = std::move(gone);
   has_partition_ = true;
 }
 

@@ -25,6 +25,13 @@ struct ImportanceSources {
   std::function<std::variant<std::vector<float>, std::vector<double>>()> inference_loss = {};
 };
 
+/// The same for selections, which must know what is not known: not finite.
+struct SelectionSources {
+  ImportanceSources::Source notion = {};                    ///< in the window under way
+  ImportanceSources::Source training_loss = {};             ///< at the last visit
+  std::function<std::vector<std::uint8_t>()> correct = {};  ///< whether the last visit was right
+};
+
 /// What happened to the partition before an epoch.
 struct PlacementChange {
   ScheduleEvent::Kind kind = ScheduleEvent::Kind::kRandom;
@@ -57,20 +64,29 @@ class Ownership {
   /// Fills in the imbalances of the change that prepare_epoch has just made.
   void measure(PlacementChange& change) const;
 
-  /// The order in which every worker visits its examples.
-  Parts order(std::uint32_t epoch) const;
+  /// What every worker visits in this epoch of its part, and with which weight.
+  Selected select(std::uint32_t epoch, const SelectionSources& sources) const;
+  /// After an epoch: what its selection hid for good is gone.
+  void end_epoch(const Selected& selected);
+
+  /// The order in which every worker visits its examples, or those that were selected.
+  Parts order(std::uint32_t epoch) const { return order(epoch, partition_.parts()); }
+  Parts order(std::uint32_t epoch, Parts visits) const;
 
   const PlacementSpec& spec() const { return spec_; }
   const PlacementData& data() const { return data_; }
   const Partition& partition() const { return partition_; }
 
   /// The importance that the current partition was dealt by; empty if it is random. With the
-  /// partition and the arrivals, it is all that a checkpoint has to keep.
+  /// partition, the arrivals and what is gone, it is all that a checkpoint has to keep.
   const std::vector<float>& dealt_by() const { return dealt_by_; }
   /// The examples that moved before this epoch, if they are visited last.
   const std::vector<ExampleId>& arrivals() const { return arrivals_; }
+  /// What is hidden for good.
+  const std::vector<ExampleId>& gone() const { return gone_; }
   /// DataError if these are of other examples.
-  void restore(Partition partition, std::vector<float> dealt_by, std::vector<ExampleId> arrivals);
+  void restore(Partition partition, std::vector<float> dealt_by, std::vector<ExampleId> arrivals,
+               std::vector<ExampleId> gone = {});
 
  private:
   PlacementChange deal_randomly(std::uint32_t epoch);
@@ -84,6 +100,7 @@ class Ownership {
   Partition partition_;
   std::vector<float> dealt_by_;
   std::vector<ExampleId> arrivals_;
+  std::vector<ExampleId> gone_;
   bool has_partition_ = false;
 };
 

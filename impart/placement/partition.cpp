@@ -21,6 +21,16 @@ Parts::Parts(std::span<const std::uint64_t> sizes) {
   ids_.resize(total);
 }
 
+Parts parts_of(std::span<const std::vector<ExampleId>> lists) {
+  std::vector<std::uint64_t> sizes;
+  for (const auto& list : lists) sizes.push_back(list.size());
+  Parts parts(sizes);
+  for (std::uint32_t worker = 0; worker < parts.workers(); ++worker) {
+    std::copy(lists[worker].begin(), lists[worker].end(), parts.of(WorkerId{worker}).begin());
+  }
+  return parts;
+}
+
 void check_worker_count(std::uint32_t workers) {
   if (workers == 0) throw ConfigError("workers is 0; there must be at least 1");
   if (workers > kMostWorkers) {

@@ -33,6 +33,9 @@ class Parts {
   std::vector<ExampleId> ids_;
 };
 
+/// The same lists.
+Parts parts_of(std::span<const std::vector<ExampleId>> lists);
+
 /// Who owns what: every example 0..N-1 has exactly one owning worker 0..n-1. 4 bytes per example.
 class Partition {
  public:

@@ -8,6 +8,7 @@ Placement::Placement(PlacementSpec spec, PlacementData data)
     : ownership_(std::move(spec), std::move(data)),
       table_({.examples = ownership_.data().examples,
               .notions = tracked_notions(this->spec()),
+              .keeps = kept_state(this->spec()),
               .ignore = this->spec().ignore,
               .window = this->spec().window,
               .seed = this->spec().seed,
@@ -26,9 +27,18 @@ std::optional<PlacementChange> Placement::prepare_epoch(
   return change;
 }
 
+Selected Placement::select(std::uint32_t epoch) const {
+  return ownership_.select(epoch,
+                           {.notion = [&] { return table_.known_importance(spec().notion.name); },
+                            .training_loss = [&] { return table_.known_importance(kLaggingLoss); },
+                            .correct = [&] { return table_.last_correct(); }});
+}
+
 void Placement::restore(Partition partition, importance::ImportanceTable table,
-                        std::vector<float> dealt_by, std::vector<ExampleId> arrivals) {
-  ownership_.restore(std::move(partition), std::move(dealt_by), std::move(arrivals));
+                        std::vector<float> dealt_by, std::vector<ExampleId> arrivals,
+                        std::vector<ExampleId> gone) {
+  ownership_.restore(std::move(partition), std::move(dealt_by), std::move(arrivals),
+                     std::move(gone));
   table_ = std::move(table);
 }
 

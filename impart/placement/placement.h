@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <functional>
 #include <optional>
+#include <utility>
 #include <vector>
 
 #include "impart/importance/importance_table.h"
@@ -24,8 +25,15 @@ class Placement {
   std::optional<PlacementChange> prepare_epoch(
       std::uint32_t epoch, const std::function<std::vector<float>()>& inference_losses);
 
-  /// The order in which every worker visits its examples.
+  /// What every worker visits in this epoch of its part, and with which weight: see Ownership.
+  Selected select(std::uint32_t epoch) const;
+  void end_epoch(const Selected& selected) { ownership_.end_epoch(selected); }
+
+  /// The order in which every worker visits its examples, or those that were selected.
   Parts order(std::uint32_t epoch) const { return ownership_.order(epoch); }
+  Parts order(std::uint32_t epoch, Parts visits) const {
+    return ownership_.order(epoch, std::move(visits));
+  }
 
   const PlacementSpec& spec() const { return ownership_.spec(); }
   const Partition& partition() const { return ownership_.partition(); }
@@ -35,8 +43,9 @@ class Placement {
   /// See Ownership; with the partition and the table, all that a checkpoint has to keep.
   const std::vector<float>& dealt_by() const { return ownership_.dealt_by(); }
   const std::vector<ExampleId>& arrivals() const { return ownership_.arrivals(); }
+  const std::vector<ExampleId>& gone() const { return ownership_.gone(); }
   void restore(Partition partition, importance::ImportanceTable table, std::vector<float> dealt_by,
-               std::vector<ExampleId> arrivals);
+               std::vector<ExampleId> arrivals, std::vector<ExampleId> gone = {});
 
  private:
   Ownership ownership_;

@@ -22,10 +22,17 @@ std::vector<importance::AnyNotion> tracked_notions(const PlacementSpec& spec) {
     if (std::none_of(notions.begin(), notions.end(), same)) notions.push_back(notion);
   };
   for (const importance::AnyNotion& notion : spec.record) add(notion);
-  if (spec.exchange && spec.exchange->source == ImportanceSource::kTrainingLoss) {
+  const bool exchange_looks =
+      spec.exchange && spec.exchange->source == ImportanceSource::kTrainingLoss;
+  if (exchange_looks || spec.selection.needs.source == ImportanceSource::kTrainingLoss) {
     add(find_entry(importance::kNotions, "notion", kLaggingLoss));
   }
   return notions;
+}
+
+importance::StateSet kept_state(const PlacementSpec& spec) {
+  return spec.selection.needs.correct ? importance::StateSet::kForgetting
+                                      : importance::StateSet::kNothing;
 }
 
 }  // namespace impart::placement

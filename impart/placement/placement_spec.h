@@ -11,6 +11,7 @@
 #include "impart/placement/exchanges.h"
 #include "impart/placement/heuristics.h"
 #include "impart/placement/schedule.h"
+#include "impart/placement/selections.h"
 
 namespace impart::placement {
 
@@ -27,6 +28,8 @@ struct PlacementSpec {
   std::optional<AnyExchange> exchange = {};
   double fraction = 0.1;       ///< share of its part that a worker gives away in an exchange
   bool arrivals_last = false;  ///< visit what has just moved after what stayed
+  AnySelection selection = kSelections[0];
+  SelectionSpec selecting = {};  ///< its numbers; seed and epochs are those of this spec
   importance::AnyNotion notion = importance::kNotions[0];  ///< what the heuristic ranks by
   std::vector<importance::AnyNotion> record = {};          ///< further notions to measure
   std::uint32_t ignore = 0;  ///< first epochs whose signals do not count
@@ -42,8 +45,11 @@ inline constexpr std::string_view kLaggingLoss = "loss-last";
 ScheduleSpec schedule_spec(const PlacementSpec& spec);
 
 /// The notions whose state is kept: the one that decides, those to be recorded, and what the
-/// exchange looks at. None twice.
+/// exchange and the selection look at. None twice.
 std::vector<importance::AnyNotion> tracked_notions(const PlacementSpec& spec);
+
+/// What a table keeps besides what its notions need.
+importance::StateSet kept_state(const PlacementSpec& spec);
 
 /// What is known of the data set that decisions may look at.
 struct PlacementData {

@@ -16,16 +16,35 @@ StepPlan::StepPlan(const Parts& order, std::uint32_t batch, Uneven uneven)
   }
   for (List& list : lists_) {
     if (uneven == Uneven::kDrop) list.ids.resize(shortest);
-    list.observed = list.ids.size();
     if (uneven != Uneven::kPad || list.ids.empty()) continue;
+    const std::size_t size = list.ids.size();
     while (list.ids.size() < longest) {
-      const ExampleId repeated = list.ids[list.ids.size() - list.observed];
+      const ExampleId repeated = list.ids[list.ids.size() - size];
       list.ids.push_back(repeated);
     }
   }
+  find_repeated();
   std::size_t rows = 0;
   for (const List& list : lists_) rows = std::max(rows, list.ids.size());
   steps_ = static_cast<std::uint32_t>((rows + batch_ - 1) / batch_);
+}
+
+/// An example is in one worker's list only.
+void StepPlan::find_repeated() {
+  std::uint64_t ids = 0;
+  for (const List& list : lists_) {
+    for (const ExampleId id : list.ids) ids = std::max(ids, index(id) + 1);
+  }
+  std::vector<bool> seen(ids);
+  for (List& list : lists_) {
+    for (std::size_t i = 0; i < list.ids.size(); ++i) {
+      if (seen[index(list.ids[i])]) {
+        list.is_repeated.resize(list.ids.size());
+        list.is_repeated[i] = true;
+      }
+      seen[index(list.ids[i])] = true;
+    }
+  }
 }
 
 std::span<const ExampleId> StepPlan::batch_of(WorkerId worker, std::uint32_t step) const {
@@ -35,9 +54,15 @@ std::span<const ExampleId> StepPlan::batch_of(WorkerId worker, std::uint32_t ste
 }
 
 std::size_t StepPlan::observed_of(WorkerId worker, std::uint32_t step) const {
-  const List& list = lists_[index(worker)];
-  const std::size_t start = std::min(step * batch_, list.observed);
-  return std::min(batch_, list.observed - start);
+  const std::size_t rows = batch_of(worker, step).size();
+  std::size_t observed = 0;
+  for (std::size_t row = 0; row < rows; ++row) observed += is_observed(worker, step, row) ? 1 : 0;
+  return observed;
+}
+
+bool StepPlan::is_observed(WorkerId worker, std::uint32_t step, std::size_t row) const {
+  const auto& is_repeated = lists_[index(worker)].is_repeated;
+  return is_repeated.empty() || !is_repeated[step * batch_ + row];
 }
 
 std::uint64_t StepPlan::examples_in(std::uint32_t step) const {
@@ -54,11 +79,11 @@ VisitList visits_of(const StepPlan& plan, const HostedWorkers& workers, std::uin
   for (std::uint32_t step = first_step; step < last_step; ++step) {
     for (std::uint32_t worker = workers.first; worker < workers.first + workers.count; ++worker) {
       const auto batch = plan.batch_of(WorkerId{worker}, step);
-      const std::size_t observed = plan.observed_of(WorkerId{worker}, step);
       visits.ids.insert(visits.ids.end(), batch.begin(), batch.end());
       visits.workers.insert(visits.workers.end(), batch.size(), WorkerId{worker});
-      visits.observed.insert(visits.observed.end(), observed, true);
-      visits.observed.insert(visits.observed.end(), batch.size() - observed, false);
+      for (std::size_t row = 0; row < batch.size(); ++row) {
+        visits.observed.push_back(plan.is_observed(WorkerId{worker}, step, row));
+      }
     }
   }
   return visits;

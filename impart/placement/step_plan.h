@@ -20,9 +20,11 @@ enum class Uneven {
 /// examples of its order. A worker whose order is shorter has fewer rows in the last steps, or
 /// none.
 ///
+/// An example that is visited more than once in an epoch trains each time, and is observed the
+/// first time.
+///
 /// Uneven parts: `weight` leaves them as they are; `pad` repeats examples from the start of a short
-/// order until all are equally long (repeated visits train, but are not observed); `drop` cuts the
-/// long ones.
+/// order until all are equally long; `drop` cuts the long ones.
 class StepPlan {
  public:
   StepPlan(const Parts& order, std::uint32_t batch, Uneven uneven);
@@ -32,16 +34,20 @@ class StepPlan {
 
   /// What a worker visits in a step; nothing beyond its last one.
   std::span<const ExampleId> batch_of(WorkerId worker, std::uint32_t step) const;
-  /// How many of these are first visits of the epoch, and so observed; they come first.
+  /// How many of these are first visits of the epoch, and so observed.
   std::size_t observed_of(WorkerId worker, std::uint32_t step) const;
+  /// Whether one of them is.
+  bool is_observed(WorkerId worker, std::uint32_t step, std::size_t row) const;
   /// Examples of all workers in a step.
   std::uint64_t examples_in(std::uint32_t step) const;
 
  private:
   struct List {
     std::vector<ExampleId> ids;
-    std::size_t observed = 0;
+    std::vector<bool> is_repeated;  ///< by position; empty: each example is visited once
   };
+  void find_repeated();
+
   std::vector<List> lists_;
   std::size_t batch_;
   std::uint32_t steps_ = 0;

@@ -63,7 +63,9 @@ constexpr const char* kCosts[] = {"best_epoch",       "epochs",
                                   "seconds_exchange", "seconds_importance_pass",
                                   "seconds_eval",     "examples_moved",
                                   "bytes_disk",       "bytes_network",
-                                  "messages",         "peak_stored_examples"};
+                                  "messages",         "peak_stored_examples",
+                                  "visits",           "visits_hidden",
+                                  "visits_refreshed", "visits_max_over_mean"};
 
 std::string settings_text(const results::SettingTexts& settings) {
   std::string text;

@@ -46,6 +46,16 @@ constexpr Member<ProcessCost, std::uint64_t> kProcess[] = {
     {"sends", &ProcessCost::sends, "messages_sent"},
 };
 
+constexpr Member<VisitCosts, std::uint64_t> kVisits[] = {
+    {"visits", &VisitCosts::visits},
+    {"hidden", &VisitCosts::hidden},
+    {"refreshed", &VisitCosts::refreshed},
+    {"bytes_saved", &VisitCosts::bytes_saved},
+};
+constexpr Member<VisitCosts, double> kVisitRatios[] = {
+    {"max_over_mean", &VisitCosts::max_over_mean},
+};
+
 const Json& member(const Json& json, const char* name) {
   const auto found = json.is_object() ? json.find(name) : json.end();
   if (!json.is_object() || found == json.end()) {
@@ -126,6 +136,10 @@ LedgerEpoch parse_epoch(const Json& record) {
     take_seconds(json, cost);
   });
   take(record, "skipped", epoch.skipped);
+  if (record.contains("visits")) {
+    take_members(record.at("visits"), epoch.visits.emplace(), kVisits);
+    take_members(record.at("visits"), *epoch.visits, kVisitRatios);
+  }
   return epoch;
 }
 
@@ -145,6 +159,10 @@ nlohmann::ordered_json ledger_record(const LedgerEpoch& epoch) {
     record["processes"].push_back(std::move(json));
   }
   record["skipped"] = epoch.skipped;
+  if (epoch.visits) {
+    put_members(record["visits"], *epoch.visits, kVisits);
+    put_members(record["visits"], *epoch.visits, kVisitRatios);
+  }
   return record;
 }
 

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -18,16 +19,27 @@ struct ProcessCost {
   double host_wait = 0;  ///< seconds of these phases in which the host waited for its GPU
 };
 
+/// What the workers visited in an epoch, and what a selection spared them.
+struct VisitCosts {
+  std::uint64_t visits = 0;
+  std::uint64_t hidden = 0;       ///< examples that were not visited
+  std::uint64_t refreshed = 0;    ///< of them, that had a forward pass at the end of the epoch
+  std::uint64_t bytes_saved = 0;  ///< of payloads that were neither read nor decoded for a visit
+  double max_over_mean = 1;       ///< of the workers' visits
+};
+
 /// What one epoch of a run cost: one line of ledger.jsonl.
 struct LedgerEpoch {
   std::uint32_t epoch = 0;
   std::vector<store::StorageCost> workers = {};  ///< by worker
   std::vector<ProcessCost> processes = {};       ///< by rank
   std::uint64_t skipped = 0;                     ///< examples left out because they were unreadable
+  std::optional<VisitCosts> visits = {};         ///< none in older files
 };
 
 /// The line: {"epoch", "workers": [{"worker", …}], "processes": [{"rank", …, "host_wait",
-/// "seconds": {…}}], "skipped"}, members under the names of impart/store/ledger.h. Append it to a
+/// "seconds": {…}}], "skipped", "visits": {…}}, members under the names of impart/store/ledger.h.
+/// Append it to a
 /// MetricsLog.
 nlohmann::ordered_json ledger_record(const LedgerEpoch& epoch);
 

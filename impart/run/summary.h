@@ -35,10 +35,16 @@ struct RunSummary {
   double seconds_partition = 0;
   double seconds_exchange = 0;
   double seconds_importance_pass = 0;  ///< of the two before: forward passes for importance
+  double seconds_refresh = 0;          ///< forward passes over what a selection hid
   double seconds_eval = 0;
   double seconds_checkpoint = 0;
-  double seconds_other = 0;  ///< what the others leave of seconds_total
-  double load_average = 0;   ///< threads that wanted to run on the machine, mean over epochs
+  double seconds_other = 0;         ///< what the others leave of seconds_total
+  double load_average = 0;          ///< threads that wanted to run on the machine, mean over epochs
+  std::uint64_t visits = 0;         ///< of examples, in training steps
+  std::uint64_t visits_hidden = 0;  ///< sum over epochs of the examples without a visit
+  std::uint64_t visits_refreshed = 0;  ///< of them, that had a forward pass instead
+  double visits_max_over_mean = 1;     ///< of the workers' visits in an epoch, mean over epochs
+  std::uint64_t bytes_saved = 0;       ///< of payloads that were not read because of a selection
   std::uint64_t examples_moved = 0;
   std::uint64_t bytes_disk = 0;
   std::uint64_t bytes_network = 0;
@@ -85,10 +91,16 @@ constexpr void for_each_summary_member(Summary& s, Function&& f) {
   f("seconds_partition", s.seconds_partition, kGoesOn);
   f("seconds_exchange", s.seconds_exchange, kGoesOn);
   f("seconds_importance_pass", s.seconds_importance_pass, kGoesOn);
+  f("seconds_refresh", s.seconds_refresh, kGoesOn);
   f("seconds_eval", s.seconds_eval, kGoesOn);
   f("seconds_checkpoint", s.seconds_checkpoint, kGoesOn);
   f("seconds_other", s.seconds_other, kGoesOn);
   f("load_average", s.load_average, kGoesOn);
+  f("visits", s.visits, kGoesOn);
+  f("visits_hidden", s.visits_hidden, kGoesOn);
+  f("visits_refreshed", s.visits_refreshed, kGoesOn);
+  f("visits_max_over_mean", s.visits_max_over_mean, kGoesOn);
+  f("bytes_saved", s.bytes_saved, kGoesOn);
   f("examples_moved", s.examples_moved, kGoesOn);
   f("bytes_disk", s.bytes_disk, kGoesOn);
   f("bytes_network", s.bytes_network, kGoesOn);

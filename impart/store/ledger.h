@@ -32,7 +32,8 @@ struct PhaseSeconds {
   double data_wait = 0;        ///< waiting for decoded examples, and putting them together
   double exchange = 0;         ///< carrying out moves, as far as training had to wait for it
   double importance_pass = 0;  ///< forward passes for the importance that an exchange looks at
-  double partition = 0;        ///< deciding who owns what
+  double refresh = 0;          ///< forward passes over what a selection hid
+  double partition = 0;        ///< deciding who owns what, and who visits what
   double tracking = 0;         ///< collecting signals
   double evaluation = 0, checkpoint = 0;
   double other = 0;  ///< in no other phase: getting ready, writing records
@@ -59,6 +60,7 @@ inline constexpr Phase kPhases[] = {
     {"data_wait", &PhaseSeconds::data_wait},
     {"exchange", &PhaseSeconds::exchange},
     {"importance_pass", &PhaseSeconds::importance_pass},
+    {"refresh", &PhaseSeconds::refresh},
     {"partition", &PhaseSeconds::partition},
     {"tracking", &PhaseSeconds::tracking},
     {"evaluation", &PhaseSeconds::evaluation},

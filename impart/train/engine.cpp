@@ -11,7 +11,7 @@
 #include "impart/tensors/threads.h"
 #include "impart/tensors/torch_compat.h"
 #include "impart/train/fitting_rows.h"
-#include "impart/train/inference_losses.h"
+#include "impart/train/passes/inference_losses.h"
 
 namespace impart::train {
 namespace {
@@ -71,9 +71,9 @@ StepContext Engine::step_context() {
 }
 
 void Engine::begin_epoch(const placement::StepPlan& plan, std::uint32_t epoch,
-                         std::uint32_t first_step) {
+                         std::uint32_t first_step, std::span<const float> weights) {
   next_row_ = 0;
-  passes_.begin_epoch(plan, epoch, first_step);
+  passes_.begin_epoch(plan, epoch, first_step, weights);
   if (half_weights_) half_weights_->refresh();
   step_->begin_epoch();
   spec_.model->train();
@@ -132,6 +132,19 @@ void Engine::limit_passes(std::int64_t rows) {
 std::vector<float> Engine::inference_losses(const placement::Partition& partition) {
   statistics_.collapse();
   return train::inference_losses(*spec_.model, *spec_.feed, partition, communicator_);
+}
+
+MeasuredExamples Engine::measure(const placement::Parts& lists) {
+  statistics_.collapse();
+  const models::TaskLosses& losses = models::losses_of(spec_.feed->task());
+  const auto compute = [&](const models::Classifier::Output& output, const feed::Batch& batch) {
+    return signal_set_.compute(output, batch.targets, losses.measure(output.logits, batch.targets));
+  };
+  return measure_examples({.model = spec_.model.get(),
+                           .feed = spec_.feed,
+                           .numbers = signal_set_.size(),
+                           .measure = compute},
+                          lists, communicator_);
 }
 
 NamedTensors Engine::gather_state() {

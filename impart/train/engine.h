@@ -4,6 +4,7 @@
 #include <functional>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -17,6 +18,7 @@
 #include "impart/placement/step_plan.h"
 #include "impart/train/batch_signals.h"
 #include "impart/train/costs/phase_clock.h"
+#include "impart/train/passes/forward_pass.h"
 #include "impart/train/run_statistics.h"
 #include "impart/train/steps/epoch_passes.h"
 #include "impart/train/steps/step.h"
@@ -46,8 +48,11 @@ class Engine {
   Engine(EngineSpec spec, comm::Communicator& communicator);
 
   /// Gets ready for an epoch that starts, or goes on, with `first_step`: tells the feed what it
-  /// will be asked for and makes room for signals. The plan must live until the end of the epoch.
-  void begin_epoch(const placement::StepPlan& plan, std::uint32_t epoch, std::uint32_t first_step);
+  /// will be asked for and makes room for signals. A step's gradient is Σ weight · gradient / rows;
+  /// `weights` are of all examples, none: all are 1. They and the plan must live until the end of
+  /// the epoch.
+  void begin_epoch(const placement::StepPlan& plan, std::uint32_t epoch, std::uint32_t first_step,
+                   std::span<const float> weights = {});
 
   /// One step with this learning rate. No host work per example, no waiting for the device.
   /// Collective: every process calls it, in the same order.
@@ -69,9 +74,13 @@ class Engine {
   /// Collective: every process calls it, in the same order.
   void collapse_statistics() { statistics_.collapse(); }
 
-  /// The loss of every example under the current model: see inference_losses.h.
+  /// The loss of every example under the current model: see passes/inference_losses.h.
   /// Collective: every process calls it, in the same order.
   std::vector<float> inference_losses(const placement::Partition& partition);
+
+  /// The signals of listed examples under the current model: see measure_examples.
+  /// Collective: every process calls it, in the same order.
+  MeasuredExamples measure(const placement::Parts& lists);
 
   models::Classifier& model() { return *spec_.model; }
   const placement::HostedWorkers& hosted() const { return hosted_; }

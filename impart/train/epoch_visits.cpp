@@ -59,6 +59,12 @@ void EpochVisits::gather_skipped() {
   for (std::size_t id = 0; id < flags.size(); ++id) skipped_[id] = skipped_[id] || flags[id] != 0;
 }
 
+void EpochVisits::refresh(const placement::Parts& lists, importance::ImportanceTable& table,
+                          std::uint32_t epoch) {
+  const MeasuredExamples seen = engine_.measure(lists);
+  table.observe(epoch, seen.ids, engine_.signals().view(seen.values, seen.ids.size()));
+}
+
 void EpochVisits::observe(importance::ImportanceTable& table, std::uint32_t epoch) {
   const auto [ids, values, steps] = gather(plan_->steps());
   earlier_ = {};

@@ -45,6 +45,11 @@ class EpochVisits {
   /// Collective: every process calls it, in the same order.
   void observe(importance::ImportanceTable& table, std::uint32_t epoch);
 
+  /// Shows the table what a forward pass over these examples finds, in the same epoch.
+  /// Collective: every process calls it, in the same order.
+  void refresh(const placement::Parts& lists, importance::ImportanceTable& table,
+               std::uint32_t epoch);
+
   /// Of the epoch that was observed last.
   const VisitFacts& facts() const { return facts_; }
 

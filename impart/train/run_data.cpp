@@ -175,6 +175,7 @@ RunData prepare_run_data(feed::LoadedData loaded, const config::RunConfig& confi
   RunData data = facts_of(loaded);
   data.validation_examples = config.data.validation > 0 ? set.test.count() : 0;
   data.card = trained::describe_model(config, set);
+  if (!train_here) data.visited_payloads = set.train.payloads;
   data.train_store =
       train_here
           ? store::make_memory_store(

@@ -43,6 +43,9 @@ struct RunData {
   /// Bytes of text that the test set's targets stand for; 0 if that is unknown, or no language.
   std::uint64_t test_bytes = 0;
 
+  /// What is read at every visit; null where everything is in memory.
+  std::shared_ptr<const data::PayloadSource> visited_payloads = nullptr;
+
   /// Where the examples are.
   std::unique_ptr<store::Store> train_store = nullptr, test_store = nullptr;
   std::unique_ptr<feed::Feed> train = nullptr, test = nullptr;

@@ -28,6 +28,7 @@ using nlohmann::json;
 constexpr const char* kVisitIds = "visits.ids";
 constexpr const char* kVisitValues = "visits.values";
 constexpr const char* kArrivals = "arrivals";
+constexpr const char* kGone = "gone";
 
 void put(json& into, const char* name, const std::optional<double>& value) {
   if (value) into[name] = *value;
@@ -51,13 +52,10 @@ void take(const json& from, const char* name, std::optional<double>& value) {
 void take(const json& from, const char* name, std::optional<std::uint32_t>& value) {
   if (from.contains(name)) value = from.at(name).get<std::uint32_t>();
 }
-/// Checkpoints of older versions do not have all of them.
-void take(const json& from, const char* name, double& value) {
-  if (from.contains(name)) value = from.at(name).get<double>();
-}
+/// Checkpoints of older versions may lack what came later.
 template <class Value>
 void take(const json& from, const char* name, Value& value) {
-  from.at(name).get_to(value);
+  if (from.contains(name)) from.at(name).get_to(value);
 }
 
 json describe(const RunState& state) {
@@ -137,7 +135,7 @@ std::vector<ExampleId> ids_of(const torch::Tensor& tensor, std::uint64_t example
 }
 
 void write_tensors(const std::string& path, const RunState& state,
-                   const std::vector<ExampleId>& arrivals) {
+                   const placement::Placement& placement) {
   std::vector<torch::Tensor> keep_alive;
   std::vector<TensorView> views;
   const auto add = [&](const std::string& name, const torch::Tensor& tensor) {
@@ -149,21 +147,27 @@ void write_tensors(const std::string& path, const RunState& state,
     add(kVisitIds, tensor_of(state.visit_ids));
     add(kVisitValues, torch::tensor(state.visit_values, torch::kFloat32));
   }
-  if (!arrivals.empty()) add(kArrivals, tensor_of(arrivals));
+  if (!placement.arrivals().empty()) add(kArrivals, tensor_of(placement.arrivals()));
+  if (!placement.gone().empty()) add(kGone, tensor_of(placement.gone()));
   write_safetensors(path, views);
 }
 
-/// Returns the arrivals.
-std::vector<ExampleId> read_tensors(const std::string& path, std::uint64_t examples,
-                                    RunState& state) {
+/// What a placement is restored with, besides its files.
+struct PlacementIds {
+  std::vector<ExampleId> arrivals, gone;
+};
+
+PlacementIds read_tensors(const std::string& path, std::uint64_t examples, RunState& state) {
   const SafetensorsFile file(path);
-  std::vector<ExampleId> arrivals;
+  PlacementIds found;
   for (const TensorView& view : file.tensors()) {
     const torch::Tensor tensor = tensors::copy_of(view);
     if (view.name == kVisitIds) {
       state.visit_ids = ids_of(tensor, examples, path);
     } else if (view.name == kArrivals) {
-      arrivals = ids_of(tensor, examples, path);
+      found.arrivals = ids_of(tensor, examples, path);
+    } else if (view.name == kGone) {
+      found.gone = ids_of(tensor, examples, path);
     } else if (view.name == kVisitValues) {
       const auto* values = tensor.data_ptr<float>();
       state.visit_values.assign(values, values + tensor.numel());
@@ -171,7 +175,7 @@ std::vector<ExampleId> read_tensors(const std::string& path, std::uint64_t examp
       state.tensors.emplace_back(view.name, tensor);
     }
   }
-  return arrivals;
+  return found;
 }
 
 /// A table of other examples or notions than the run's cannot go on.
@@ -200,7 +204,7 @@ void save_run_state(const std::string& run_folder, const RunState& state,
   if (parts.tokenizer) {
     data::save_tokenizer(*parts.tokenizer, checkpoint.path(trained::kTokenizerFile));
   }
-  write_tensors(checkpoint.path("training.safetensors"), state, placement.arrivals());
+  write_tensors(checkpoint.path("training.safetensors"), state, placement);
   importance::save_table(checkpoint.path("importance.table"), placement.table());
   placement::write_partition(checkpoint.path("partition.npy"), placement.partition());
   write_scores(checkpoint.path("dealt_by.npy"), "importance", placement.dealt_by());
@@ -228,10 +232,9 @@ RunState load_run_state(const std::string& checkpoint, placement::Placement& pla
   std::vector<float> dealt_by;
   scores.scores().visit([&](auto values) { dealt_by.assign(values.begin(), values.end()); });
   models::load_model(path(trained::kWeightsFile), model);
-  std::vector<ExampleId> arrivals =
-      read_tensors(path("training.safetensors"), partition.examples(), state);
+  PlacementIds ids = read_tensors(path("training.safetensors"), partition.examples(), state);
   placement.restore(std::move(partition), std::move(table), std::move(dealt_by),
-                    std::move(arrivals));
+                    std::move(ids.arrivals), std::move(ids.gone));
   return state;
 }
 

@@ -16,7 +16,6 @@
 #include "impart/train/run_model.h"
 #include "impart/train/run_output.h"
 #include "impart/train/run_state.h"
-#include "impart/train/update/learning_rate.h"
 #include "impart/train/weights_hash.h"
 
 namespace impart::train {
@@ -74,6 +73,7 @@ Trainer::Trainer(const RunSpec& spec, comm::Communicator& communicator, const Ru
                .own = spec.own,
                .note = note_of(observer, communicator)},
               communicator),
+      selection_(config_, data_, placement_),
       visits_(engine_, *data_.train, communicator, observer),
       costs_(communicator, config_.workers.count),
       results_(data_.task),
@@ -176,20 +176,15 @@ void Trainer::settle_stores() {
   settled_ = true;
 }
 
-double Trainer::learning_rate_at(std::uint32_t step) const {
-  const double progress = position_.epoch + static_cast<double>(step) / plan_->steps();
-  return learning_rate(config_.optimizer, progress, config_.epochs, plan_->steps());
-}
-
 bool Trainer::train_epoch() {
   const PhaseTimer timer(engine_.clock(), &store::PhaseSeconds::step);
-  plan_ = std::make_unique<placement::StepPlan>(placement_.order(position_.epoch),
-                                                config_.workers.batch, config_.workers.uneven);
+  selection_.begin(position_.epoch, summary_.visits);
+  plan_ = &selection_.plan();
   visits_.begin(*plan_, position_.step);
-  engine_.begin_epoch(*plan_, position_.epoch, position_.step);
+  engine_.begin_epoch(*plan_, position_.epoch, position_.step, selection_.weights());
   report("train");
   while (position_.step < plan_->steps()) {
-    last_rate_ = learning_rate_at(position_.step);
+    last_rate_ = selection_.learning_rate_at(position_.step);
     engine_.run_step(position_.step, last_rate_);
     if (config_.exchange.arrivals_last) advance_moves();
     progress_.count_trained(plan_->examples_in(position_.step));
@@ -234,6 +229,7 @@ void Trainer::track_visits() {
 
 void Trainer::finish_epoch() {
   track_visits();
+  refresh_hidden();
   const bool is_last = position_.epoch + 1 == config_.epochs;
   std::optional<data::TestOutcome> outcome;
   if (is_last || is_due(config_.eval.every, position_.epoch + 1)) outcome = evaluate_model();
@@ -248,6 +244,14 @@ void Trainer::finish_epoch() {
   if (must_stop_diverged()) return;  // the checkpoint before it is worth more than this one
   const bool due = is_due(config_.checkpoint.every, position_.epoch);
   if (due || is_last || stopping_) write_checkpoint();
+}
+
+/// A forward pass tells what has become of examples that the selection hid.
+void Trainer::refresh_hidden() {
+  if (!placement_.spec().selection.needs.refresh) return;
+  const PhaseTimer timer(engine_.clock(), &store::PhaseSeconds::refresh);
+  report("refresh");
+  visits_.refresh(selection_.to_refresh(), placement_.table(), position_.epoch);
 }
 
 data::TestOutcome Trainer::evaluate_model() {
@@ -275,8 +279,9 @@ void Trainer::note_seconds() {
 Trainer::EpochSeconds Trainer::record_costs() {
   note_seconds();
   const double seconds = seconds_since(epoch_started_);
-  const run::LedgerEpoch line =
+  run::LedgerEpoch line =
       costs_.end_epoch(position_.epoch, *data_.train_store, visits_.facts().skipped, summary_);
+  line.visits = selection_.end(summary_);
   if (recorder_) recorder_->record_costs(line);
   return {.training = line.processes[communicator_.rank()].seconds.training(), .all = seconds};
 }
@@ -326,7 +331,7 @@ void Trainer::record_steps() {
   std::vector<run::StepRecord> steps;
   for (const double loss : facts.step_losses) {
     const auto step = facts.first_step + static_cast<std::uint32_t>(steps.size());
-    steps.push_back({.loss = loss, .learning_rate = learning_rate_at(step)});
+    steps.push_back({.loss = loss, .learning_rate = selection_.learning_rate_at(step)});
   }
   recorder_->record_steps(position_.total_steps - steps.size(), steps);
 }

@@ -14,6 +14,7 @@
 #include "impart/train/costs/run_costs.h"
 #include "impart/train/device/device_evaluation.h"
 #include "impart/train/engine.h"
+#include "impart/train/epoch_selection.h"
 #include "impart/train/epoch_visits.h"
 #include "impart/train/run.h"
 #include "impart/train/run_data.h"
@@ -57,6 +58,7 @@ class Trainer {
   bool is_due(const config::EpochInterval& every, std::uint32_t epochs) const;
   void finish_epoch();
   void track_visits();
+  void refresh_hidden();
   data::TestOutcome evaluate_model();
   void note_seconds();
   EpochSeconds record_costs();
@@ -73,7 +75,6 @@ class Trainer {
   void report(std::string_view phase) const;
   bool is_writer() const { return directory_ != nullptr; }
   void check_directory() const;
-  double learning_rate_at(std::uint32_t step) const;  ///< of the epoch
 
   const RunSpec& spec_;
   const config::RunConfig& config_;
@@ -85,6 +86,7 @@ class Trainer {
   std::unique_ptr<DeviceEvaluation> device_evaluation_;  ///< where the test data is on a GPU
   const run::RunDirectory* directory_ = nullptr;         ///< on the process that writes
   std::unique_ptr<run::RunRecorder> recorder_;           ///< there, too
+  EpochSelection selection_;
   EpochVisits visits_;
   RunCosts costs_;
   RunResults results_;
@@ -92,7 +94,7 @@ class Trainer {
   run::RunSummary summary_;
 
   Position position_;
-  std::unique_ptr<placement::StepPlan> plan_;
+  const placement::StepPlan* plan_ = nullptr;         ///< of the epoch under way
   double last_rate_ = 0;                              ///< that the last step learned with
   std::optional<placement::PlacementChange> change_;  ///< before the epoch under way
   bool settled_ = false;                              ///< the stores have the current partition

@@ -102,6 +102,18 @@ const std::map<std::string_view, Example> kExamples = {
     {"exchange-by-importance",
      {local_and({"exchange.strategy=balance-pair"}),
       local_and({"exchange.strategy=balance-pair", "importance.ignore=0"})}},
+    {"selection-of-parts",
+     {{"selection.strategy=infobatch", "workers.uneven=pad"},
+      {"selection.strategy=infobatch", "workers.uneven=weight"}}},
+    {"selection-of-something",
+     {{"selection.strategy=random", "selection.final=10", "epochs=10"},
+      {"selection.strategy=random", "selection.final=9", "epochs=10"}}},
+    {"prune-happens",
+     {{"selection.strategy=prune", "selection.after=10", "epochs=10"},
+      {"selection.strategy=prune", "selection.after=9", "epochs=10"}}},
+    {"learning-rate-of-hidden",
+     {{"selection.strategy=infobatch", "selection.lr=scale"},
+      {"selection.strategy=kakurenbo", "selection.lr=scale"}}},
 };
 
 RunConfig make_config(const Overrides& overrides, const OwnParts& own) {

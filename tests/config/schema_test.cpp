@@ -31,7 +31,7 @@ TEST(Schema, HasEveryKeyOnceWithHelpAndKeepsSectionsTogether) {
     section = key.section;
     EXPECT_FALSE(finished_sections.contains(std::string(section))) << key.path();
   }
-  EXPECT_EQ(paths.size(), 92u);
+  EXPECT_EQ(paths.size(), 108u);
 }
 
 TEST(Schema, SettingAKeyChangesThatKeyAndNoOther) {
@@ -113,6 +113,16 @@ TEST(Schema, SaysWhatWasFoundAndWhatIsAllowed) {
   EXPECT_EQ(error_of("optimizer.momentum", {"1"}),
             "'1' is out of range; allowed: 0 to less than 1");
   EXPECT_EQ(error_of("exchange.fraction", {"1.5"}), "'1.5' is out of range; allowed: 0 to 1");
+  for (const std::string bad : {"1", "1.5", "-0.1"}) {
+    EXPECT_EQ(error_of("selection.share", {bad}),
+              "'" + bad + "' is out of range; allowed: 0 to less than 1");
+  }
+  EXPECT_EQ(error_of("selection.share", {"nan"}),
+            "'nan' is not a number; allowed: 0 to less than 1");
+  EXPECT_EQ(error_of("selection.share", {"0"}), "");
+  EXPECT_EQ(error_of("selection.share", {"published"}), "");
+  EXPECT_EQ(error_of("selection.strategy", {"infobach"}),
+            "unknown selection 'infobach', did you mean 'infobatch'?");
   EXPECT_EQ(error_of("partition.sticky", {"yes"}),
             "'yes' is not true or false; allowed: true | false");
   EXPECT_EQ(error_of("precision", {"fp8"}), "unknown precision 'fp8', did you mean 'fp32'?");

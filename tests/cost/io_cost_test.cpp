@@ -85,6 +85,25 @@ TEST(PredictIo, CountsTheImportancePassOfInferenceLossesOnly) {
   EXPECT_DOUBLE_EQ(cost_of("partial@0.1").run.importance_pass, 0);
 }
 
+TEST(PredictIo, CountsWhatASelectionVisitsHidesAndReads) {
+  placement::PlacementSpec decisions = strategy("local", base(kWorkers));
+  decisions.selection = find_entry(placement::kSelections, "selection", "random");
+  decisions.selecting.share = 0.25;
+  const double visits = 0.75 * kEpochs * kExamples;
+  const StrategyCost random = predict_io(decisions, spec());
+  EXPECT_NEAR(random.run.visits, visits, 0.01 * visits);
+  EXPECT_NEAR(random.run.visits_hidden, visits / 3, 0.01 * visits);
+  EXPECT_NEAR(random.run.replicated_source_bytes, visits * kPayload, 0.01 * visits * kPayload);
+  EXPECT_EQ(random.run.visits_refreshed, 0);
+
+  decisions.selection = find_entry(placement::kSelections, "selection", "kakurenbo");
+  const StrategyCost refreshing = predict_io(decisions, spec());
+  EXPECT_GT(refreshing.run.visits_hidden, 0);
+  EXPECT_EQ(refreshing.run.visits_refreshed, refreshing.run.visits_hidden);
+  EXPECT_NEAR(refreshing.run.replicated_source_bytes, 1.0 * kEpochs * kExamples * kPayload,
+              1e-6 * visits * kPayload);
+}
+
 TEST(PredictIo, BytesFollowFromTheMoves) {
   const StrategyCost cost = cost_of("is-pair@0.1");
   const double all = kExamples * kPayload;

@@ -66,12 +66,21 @@ class Training {
 
   /// Trains an epoch, or only its first steps. Returns the signals.
   torch::Tensor train(std::uint32_t epoch, std::uint32_t steps = ~0u) {
+    return train_selected(placement::kSelections[0], epoch, steps);
+  }
+
+  /// The same of what is selected, by a share that differs from epoch to epoch.
+  torch::Tensor train_selected(const placement::SelectionEntry& selection, std::uint32_t epoch,
+                               std::uint32_t steps = ~0u) {
     const std::vector<float> nothing(300);
-    const placement::Parts order = placement::order_epoch(
-        placement::shuffle_evenly(nothing, {.workers = 4, .seed = 3, .epoch = epoch}),
-        {.epoch = epoch});
-    const placement::StepPlan plan(order, config_.workers.batch, placement::Uneven::kWeight);
-    engine.begin_epoch(plan, epoch, 0);
+    const placement::Parts parts =
+        placement::shuffle_evenly(nothing, {.workers = 4, .seed = 3, .epoch = epoch}).parts();
+    const placement::Selected selected =
+        placement::select_visits(selection, {.parts = parts, .examples = 300},
+                                 {.epoch = epoch, .share = std::max(0.0, 0.4 - 0.1 * epoch)});
+    const placement::StepPlan plan(placement::order_visits(selected.visits, {.epoch = epoch}),
+                                   config_.workers.batch, placement::Uneven::kWeight);
+    engine.begin_epoch(plan, epoch, 0, selected.weights);
     for (std::uint32_t step = 0; step < std::min(plan.steps(), steps); ++step) {
       engine.run_step(step, config_.optimizer.lr);
     }
@@ -152,6 +161,22 @@ TEST_F(DeviceStepsTest, RecordedAreThoseThatAreNot) {
   const auto before = plain.parameters();
   for (std::uint32_t epoch = 0; epoch < kEpochs; ++epoch) {
     const auto expected = plain.train(epoch), signals = recorded.train(epoch);
+    EXPECT_LT(distance(signals[0], expected[0]), 1e-3);
+  }
+  EXPECT_LT(distance(recorded.parameters() - before, plain.parameters() - before), 1e-2);
+}
+
+TEST_F(DeviceStepsTest, RecordedAreThoseThatAreNotWithWeightsAndEpochsOfOtherLengths) {
+  const auto& random = find_entry(placement::kSelections, "selection", "random");
+  auto config = config_of("small-cnn");
+  config.selection.strategy = random.name;
+  Training recorded(config, torch::kCUDA);
+  config.workers.micro_batch = 16;  // several passes a step, which are not recorded
+  Training plain(config, torch::kCUDA);
+  const auto before = plain.parameters();
+  for (std::uint32_t epoch = 0; epoch < 5; ++epoch) {  // the last one visits everything
+    const auto expected = plain.train_selected(random, epoch);
+    const auto signals = recorded.train_selected(random, epoch);
     EXPECT_LT(distance(signals[0], expected[0]), 1e-3);
   }
   EXPECT_LT(distance(recorded.parameters() - before, plain.parameters() - before), 1e-2);

@@ -53,6 +53,16 @@ TEST(TableFile, KeepsTheWholeState) {
   EXPECT_EQ(testing::read_text(folder / "a"), testing::read_text(folder / "b"));
 }
 
+/// Columns differ in their width: forgetting has one of bytes.
+TEST(TableFile, LoadsWithTheColumnsOfAnyNotion) {
+  const TemporaryFolder folder;
+  for (const NotionEntry& notion : kNotions) {
+    if (overlap(notion.needs, StateSet::kTruth)) continue;
+    save_table(folder / "table", ImportanceTable({.examples = 1000, .notions = {notion}}));
+    EXPECT_EQ(load_table(folder / "table").spec().examples, 1000u) << notion.name;
+  }
+}
+
 TEST(TableFile, IsTheSameInMemory) {
   const TemporaryFolder folder;
   const ImportanceTable table = make_used_table();

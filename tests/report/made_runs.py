@@ -27,8 +27,11 @@ output: {folder}
 
 
 def make_run(folder, seed, heuristic="stripes", warmup=3, interval=3, epochs=20, level=80.0,
-             name="run", examples=0):
-    """A finished run whose accuracy depends on the seed and a little on chance. Returns its best."""
+             name="run", examples=0, hidden=0.0):
+    """A finished run whose accuracy depends on the seed and a little on chance. Returns its best.
+
+    `hidden` is the share of visits that a selection spares it.
+    """
     folder = pathlib.Path(folder)
     folder.mkdir(parents=True)
     chance = random.Random(f"{heuristic} {warmup} {interval} {seed}")
@@ -49,7 +52,10 @@ def make_run(folder, seed, heuristic="stripes", warmup=3, interval=3, epochs=20,
                "epochs": epochs, "examples": 1000, "workers": 4, "processes": 1, "seed": seed,
                "seconds_total": 1.2 * epochs, "seconds_train": 0.9 * epochs,
                "seconds_tracking": 0.01 * epochs, "seconds_partition": 0.02, "seconds_exchange": 0,
-               "seconds_importance_pass": 0, "seconds_eval": 1, "examples_moved": 10 * epochs,
+               "seconds_importance_pass": 0, "seconds_eval": 1,
+               "visits": round(1000 * epochs * (1 - hidden)),
+               "visits_hidden": round(1000 * epochs * hidden), "visits_refreshed": 0,
+               "visits_max_over_mean": 1.002, "examples_moved": 10 * epochs,
                "bytes_disk": 1 << 20, "bytes_network": 3 << 20, "messages": 2 * epochs,
                "peak_stored_examples": 250, "weights_sha256": "0" * 64,
                "config_hash": f"{seed:08x}{abs(hash((heuristic, warmup, interval))) % 2**32:08x}"}
@@ -85,7 +91,7 @@ def add_examples(folder, count, chance):
                "flows_sent", "flows_received", "sends", "receives",
                "examples_sent", "examples_received", "peak_stored", "cache_hits", "cache_misses"]
     phases = ["forward", "backward", "weight_exchange", "weight_update", "data_wait", "exchange",
-              "importance_pass", "partition", "tracking", "evaluation", "checkpoint"]
+              "importance_pass", "refresh", "partition", "tracking", "evaluation", "checkpoint"]
     lines = [json.dumps({"epoch": epoch,
                          "workers": [{"worker": w, **{name: 1 for name in storage}} for w in range(4)],
                          "processes": [{"rank": 0, "bytes_sent": 0, "sends": 0,

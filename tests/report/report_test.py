@@ -46,6 +46,27 @@ class ReportTest(unittest.TestCase):
             return {row["setting"]: row for row in csv.DictReader(file)}
 
 
+class SelectionTest(ReportTest):
+    def test_fewer_visits_are_judged_by_a_margin(self):
+        arms = {"vanilla": {"heuristic": "random"},
+                "infobatch": {"heuristic": "stripes", "level": 80.2, "hidden": 0.4},
+                "blind": {"heuristic": "blocks", "level": 79.0, "hidden": 0.4}}
+        made_runs.make_study(self.folder / "study", arms, range(1, 13))
+        self.succeed("study", "--no-figures")
+        text = self.read("study/report/report.md")
+        self.assertIn("infobatch: not worse than vanilla by more than 0.2 points: p = ", text)
+        self.assertIn("blind: it is not shown that it is not worse than vanilla by more than 0.2 "
+                      "points", text)
+        self.assertIn("40.0 %", text)
+        rows = self.rows("study/report/tables.csv")
+        self.assertEqual(float(rows["infobatch"]["visits"]), 12000)
+
+    def test_nothing_is_said_where_everything_was_visited(self):
+        made_runs.make_study(self.folder / "study", ARMS, [1, 2])
+        self.succeed("study", "--no-figures")
+        self.assertNotIn("Visits and selection", self.read("study/report/report.md"))
+
+
 class StudyTest(ReportTest):
     def test_a_study_becomes_a_report(self):
         made_runs.make_study(self.folder / "study", ARMS, range(1, 9), examples=200)

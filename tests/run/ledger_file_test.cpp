@@ -36,6 +36,8 @@ LedgerEpoch make_epoch(std::uint32_t number) {
                              .sends = 21,
                              .seconds = {.forward = 0.5, .importance_pass = 1.25, .checkpoint = 2},
                              .host_wait = 0.75});
+  epoch.visits = {
+      .visits = 70, .hidden = 30, .refreshed = 4, .bytes_saved = 5, .max_over_mean = 1.5};
   return epoch;
 }
 
@@ -54,6 +56,7 @@ TEST(LedgerFile, ReadsBackWhatWasWritten) {
   EXPECT_EQ(epochs[0].processes[0].seconds.importance_pass, 1.25);
   EXPECT_EQ(epochs[0].processes[0].host_wait, 0.75);
   EXPECT_EQ(epochs[0].skipped, 3u);
+  EXPECT_EQ(epochs[0].visits->hidden, 30u);
 }
 
 TEST(LedgerFile, HasThePromisedMembers) {
@@ -64,7 +67,7 @@ TEST(LedgerFile, HasThePromisedMembers) {
   EXPECT_EQ(record.at("workers").at(1).size(), 15u);
   EXPECT_EQ(record.at("processes").at(0).at("rank"), 0);
   EXPECT_EQ(record.at("processes").at(0).at("sends"), 21);
-  EXPECT_EQ(record.at("processes").at(0).at("seconds").size(), 13u);
+  EXPECT_EQ(record.at("processes").at(0).at("seconds").size(), 14u);
 }
 
 TEST(LedgerFile, ReadsFilesThatCalledSendsMessages) {
@@ -93,6 +96,18 @@ TEST(LedgerFile, ReadsFilesThatKnewFewerPhases) {
   ASSERT_EQ(epochs.size(), 1u);
   EXPECT_EQ(epochs[0].processes[0].seconds.total(), 3.75);
   EXPECT_EQ(epochs[0].processes[0].host_wait, 0);
+}
+
+TEST(LedgerFile, ReadsFilesOfBeforeThereWereSelections) {
+  const TemporaryFolder folder;
+  auto record = ledger_record(make_epoch(0));
+  record.erase("visits");
+  record.at("processes").at(0).at("seconds").erase("refresh");
+  folder.write("ledger.jsonl", record.dump() + "\n");
+  const auto epochs = read_ledger(folder / "ledger.jsonl");
+  ASSERT_EQ(epochs.size(), 1u);
+  EXPECT_FALSE(epochs[0].visits);
+  EXPECT_EQ(epochs[0].processes[0].seconds.refresh, 0);
 }
 
 TEST(LedgerFile, TotalsAreSumsAndTheLargestPeak) {

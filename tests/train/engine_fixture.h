@@ -120,9 +120,9 @@ struct Training {
                *communicator) {}
 
   /// Trains steps first..last-1 of the plan.
-  void train(const placement::StepPlan& plan, std::uint32_t first, std::uint32_t last,
-             double rate) {
-    engine.begin_epoch(plan, 0, first);
+  void train(const placement::StepPlan& plan, std::uint32_t first, std::uint32_t last, double rate,
+             std::span<const float> weights = {}) {
+    engine.begin_epoch(plan, 0, first, weights);
     for (std::uint32_t step = first; step < last; ++step) engine.run_step(step, rate);
   }
   torch::Tensor parameters() { return parameters_of(engine.model()); }
@@ -155,10 +155,15 @@ struct Alone {
         model->forward(pixels).logits, images.labels.index_select(0, ids),
         torch::nn::functional::CrossEntropyFuncOptions().reduction(torch::kNone));
   }
-  /// The gradient of the mean loss of a batch.
-  torch::Tensor gradient(std::span<const ExampleId> batch) {
+  /// The gradient of the mean loss of a batch, or of Σ weight · loss / rows.
+  torch::Tensor gradient(std::span<const ExampleId> batch, std::span<const float> weights = {}) {
     model->zero_grad();
-    losses(batch).mean().backward();
+    torch::Tensor each = losses(batch);
+    for (std::size_t row = 0; row < batch.size() && !weights.empty(); ++row) {
+      each = each.clone();
+      each[static_cast<std::int64_t>(row)] *= double{weights[index(batch[row])]};
+    }
+    each.mean().backward();
     std::vector<torch::Tensor> gradients;
     for (const torch::Tensor& parameter : model->parameters()) {
       gradients.push_back(parameter.grad().flatten().to(torch::kDouble));

@@ -30,11 +30,12 @@ std::vector<Alone> make_replicas(const std::string& name, const torch::Tensor& p
 
 /// The mean of the replicas' gradients, weighted by their examples.
 torch::Tensor averaged_gradient(std::vector<Alone>& replicas, const placement::StepPlan& plan,
-                                std::uint32_t step) {
+                                std::uint32_t step, std::span<const float> weights = {}) {
   torch::Tensor sum = torch::zeros_like(parameters_of(*replicas[0].model));
   for (std::uint32_t worker = 0; worker < kWorkers; ++worker) {
     const auto batch = plan.batch_of(WorkerId{worker}, step);
-    if (!batch.empty()) sum += replicas[worker].gradient(batch) * static_cast<double>(batch.size());
+    if (batch.empty()) continue;
+    sum += replicas[worker].gradient(batch, weights) * static_cast<double>(batch.size());
   }
   return sum / static_cast<double>(plan.examples_in(step));
 }
@@ -68,6 +69,63 @@ TEST(Engine, StepOfUnevenWorkersIsThatOfSeparateReplicas) {
   expect_step_of_replicas("small-cnn", {8, 3, 1, 6});
   expect_step_of_replicas("small-cnn", {0, 5, 0, 2});
   expect_step_of_replicas("resnet18", {8, 4, 6, 5});
+}
+
+/// Some 0, some above 1.
+std::vector<float> make_weights() {
+  std::vector<float> weights;
+  for (std::int64_t id = 0; id < kExamples; ++id) weights.push_back(static_cast<float>(id % 4) / 2);
+  return weights;
+}
+
+TEST(Engine, WeighsTheGradientOfEveryExampleAndDividesByTheRows) {
+  const placement::StepPlan plan = make_plan({8, 3, 1, 6}, 8);
+  const std::vector<float> weights = make_weights();
+  config::RunConfig exact = plain(), small_passes = plain();
+  exact.workers.reduce = config::WorkersConfig::Reduce::kExact;
+  small_passes.workers.micro_batch = 8;
+  for (const config::RunConfig& config : {plain(), exact, small_passes}) {
+    Training run(config);
+    const auto before = run.parameters();
+    run.train(plan, 0, 1, 1.0, weights);
+    auto replicas = make_replicas("small-cnn", before);
+    const auto gradient = averaged_gradient(replicas, plan, 0, weights);
+    EXPECT_LT(relative_distance(run.parameters() - before, -gradient), 1e-5);
+  }
+}
+
+TEST(Engine, WeighsInReplicasOfTheirOwn) {
+  const placement::StepPlan plan = make_plan({4, 4, 4, 4}, 4);
+  const std::vector<float> weights = make_weights();
+  Training run(with_sync(plain(), kAtTheEndOfTheEpoch));
+  const auto before = run.parameters();
+  run.train(plan, 0, 1, 1.0, weights);
+  run.engine.end_epoch();
+  auto replicas = make_replicas("small-cnn", before);
+  const auto gradient = averaged_gradient(replicas, plan, 0, weights);
+  EXPECT_LT(relative_distance(run.parameters() - before, -gradient), 1e-5);
+}
+
+TEST(Engine, CollectsSignalsThatDoNotKnowOfWeights) {
+  const placement::StepPlan plan = make_plan({8, 3, 1, 6}, 8);
+  Training weighted(plain()), unweighted(plain());
+  weighted.train(plan, 0, 1, 1.0, make_weights());
+  unweighted.train(plan, 0, 1, 1.0);
+  EXPECT_TRUE(
+      torch::equal(weighted.engine.collected_signals(), unweighted.engine.collected_signals()));
+}
+
+TEST(Engine, MeasuresListedExamplesWithoutTraining) {
+  Training run(plain());
+  const auto before = run.parameters();
+  const placement::Parts lists = make_order({3, 0, 2, 1});
+  const MeasuredExamples measured = run.engine.measure(lists);
+  EXPECT_EQ(measured.ids.size(), 6u);
+  EXPECT_TRUE(torch::equal(run.parameters(), before));
+  const std::vector<float> losses = run.engine.inference_losses(make_partition());
+  for (std::size_t i = 0; i < measured.ids.size(); ++i) {
+    EXPECT_NEAR(measured.values[i], losses[index(measured.ids[i])], 1e-5);
+  }
 }
 
 TEST(Engine, TrainsWorkersWithoutRowsInTheLastStep) {

@@ -19,6 +19,7 @@ void RunCosts::add_seconds(const PhaseReading& reading,
   summary.seconds_importance_pass += took.importance_pass;
   summary.seconds_train += took.training();
   summary.seconds_tracking += took.tracking;
+  summary.seconds_refresh += took.refresh;
   summary.seconds_eval += took.evaluation;
   summary.seconds_checkpoint += took.checkpoint;
   summary.seconds_other += took.other;

@@ -47,16 +47,23 @@ void DeviceSteps::give_side_stream(tensors::SideStream* side) {
   });
 }
 
-void DeviceSteps::begin_epoch(std::int64_t rows) {
+void DeviceSteps::begin_epoch(std::int64_t rows, const torch::Tensor& weights) {
   const feed::DevicePlan plan = *spec_.feed->on_device();
   const bool fits = ids_.defined() && rows <= ids_.size(0) && !kinds_.empty() &&
                     plan.choices.defined() == choices_.defined();
   if (!fits) {
     kinds_.clear();  // graphs know the old places
-    ids_ = torch::zeros_like(plan.ids);
+    // A selection's epochs differ in length: room for the longest that is likely.
+    const auto examples = static_cast<std::int64_t>(spec_.feed->examples());
+    const std::int64_t room = spec_.weighted ? std::max(rows, examples) : rows;
+    ids_ = torch::zeros({room}, plan.ids.options());
     choices_ = plan.choices.defined() ? torch::zeros_like(plan.choices) : torch::Tensor();
     const std::int64_t signals = spec_.signals != nullptr ? spec_.signals->size() : 0;
-    collected_ = torch::zeros({signals, rows}, images_.mean.options());
+    collected_ = torch::zeros({signals, room}, images_.mean.options());
+    if (spec_.weighted) weights_ = torch::ones({room}, images_.mean.options());
+  }
+  if (weights_.defined()) {
+    weights.defined() ? weights_.narrow(0, 0, rows).copy_(weights) : weights_.fill_(1);
   }
   ids_.narrow(0, 0, rows).copy_(plan.ids);
   if (choices_.defined()) choices_.copy_(plan.choices);
@@ -146,6 +153,7 @@ torch::Tensor DeviceSteps::measure(const models::Classifier::Output& output) {
                             .labels = images_.labels.data_ptr<std::int64_t>(),
                             .ids = ids_.data_ptr<std::int64_t>(),
                             .step = spec_.update->state(),
+                            .weights = weights_.defined() ? weights_.data_ptr<float>() : nullptr,
                             .grad_logits = gradient.data_ptr<float>(),
                             .smoothing = static_cast<float>(spec_.label_smoothing)};
   if (collected_.numel() > 0) {

@@ -23,6 +23,7 @@ struct DeviceStepsSpec {
   models::Classifier* model = nullptr;
   bool half = false;               ///< whether the model takes bfloat16 images
   double label_smoothing = 0;      ///< as in OptimizerConfig
+  bool weighted = false;           ///< whether examples have weights in some epochs
   DeviceUpdate* update = nullptr;  ///< of the model
   feed::Feed* feed = nullptr;      ///< must have everything on the device
 };
@@ -40,8 +41,9 @@ class DeviceSteps {
   DeviceSteps(const DeviceSteps&) = delete;
   DeviceSteps& operator=(const DeviceSteps&) = delete;
 
-  /// After the feed has begun the epoch, with so many rows.
-  void begin_epoch(std::int64_t rows);
+  /// After the feed has begun the epoch, with so many rows and their weights; undefined: all are 1.
+  /// Epochs of another length do not record again what they share.
+  void begin_epoch(std::int64_t rows, const torch::Tensor& weights);
 
   struct Step {
     const std::vector<std::int64_t>* starts = nullptr;  ///< as in WorkerLayout
@@ -72,6 +74,7 @@ class DeviceSteps {
   tensors::SideStream side_;  ///< for gradients of convolutions' weights
   feed::DeviceImages images_;
   torch::Tensor ids_, choices_, collected_;
+  torch::Tensor weights_;  ///< of the rows; undefined: no epoch has any
   std::list<Kind> kinds_;  ///< the last used first
 };
 

@@ -9,6 +9,19 @@
 #include "impart/train/costs/phase_clock.h"
 
 namespace impart::train {
+namespace {
+
+/// The weights of these rows; undefined if all are 1.
+torch::Tensor weigh_rows(const std::vector<ExampleId>& ids, std::span<const float> weights,
+                         torch::Device device) {
+  if (weights.empty()) return {};
+  torch::Tensor rows = torch::empty({static_cast<std::int64_t>(ids.size())});
+  float* const into = rows.data_ptr<float>();
+  for (std::size_t row = 0; row < ids.size(); ++row) into[row] = weights[index(ids[row])];
+  return rows.to(device);
+}
+
+}  // namespace
 
 EpochPasses::EpochPasses(const EpochPassesSpec& spec)
     : spec_(spec),
@@ -21,12 +34,14 @@ EpochPasses::EpochPasses(const EpochPassesSpec& spec)
 }
 
 void EpochPasses::begin_epoch(const placement::StepPlan& plan, std::uint32_t epoch,
-                              std::uint32_t first_step) {
+                              std::uint32_t first_step, std::span<const float> weights) {
   plan_ = &plan;
+  example_weights_ = weights;
   first_step_ = first_step;
   dropout_->epoch = epoch;
   placement::VisitList visits = placement::visits_of(plan, spec_.hosted, first_step, plan.steps());
   rows_ = static_cast<std::int64_t>(visits.ids.size());
+  weights_ = weigh_rows(visits.ids, weights, spec_.feed->device());
   feed::FeedPlan feed_plan{
       .epoch = epoch, .ids = std::move(visits.ids), .workers = std::move(visits.workers)};
   groups_.clear();
@@ -44,7 +59,7 @@ void EpochPasses::begin_epoch(const placement::StepPlan& plan, std::uint32_t epo
 void EpochPasses::limit_rows(std::int64_t most) {
   spec_.most_rows = most;
   models::set_worker_layout(*spec_.model, layout_);  // another kind of step may have set its own
-  begin_epoch(*plan_, dropout_->epoch, first_step_);
+  begin_epoch(*plan_, dropout_->epoch, first_step_, example_weights_);
 }
 
 std::int64_t EpochPasses::largest_pass(std::uint32_t step) const {
@@ -128,8 +143,11 @@ torch::Tensor EpochPasses::forward_losses(const WorkerGroup& group, std::uint32_
         .copy_(spec_.signals->compute(output, batch.targets, losses));
   }
   const double smoothing = spec_.label_smoothing;
-  if (smoothing == 0) return losses.examples;
-  return models::smooth_losses(losses.examples, output.logits, batch.targets, smoothing);
+  const torch::Tensor minimised =
+      smoothing == 0
+          ? losses.examples
+          : models::smooth_losses(losses.examples, output.logits, batch.targets, smoothing);
+  return weights_.defined() ? minimised * weights_.narrow(0, group.row, group.rows) : minimised;
 }
 
 void EpochPasses::backward(const torch::Tensor& loss) {

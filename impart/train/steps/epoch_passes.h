@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <span>
 #include <vector>
 
 #include <torch/types.h>
@@ -48,15 +49,18 @@ class EpochPasses {
   /// Tells the model's layers to look here for whose rows a batch has.
   explicit EpochPasses(const EpochPassesSpec& spec);
 
-  /// Plans the passes of an epoch from this step on, and tells the feed. The plan must live until
-  /// the end of the epoch.
-  void begin_epoch(const placement::StepPlan& plan, std::uint32_t epoch, std::uint32_t first_step);
+  /// Plans the passes of an epoch from this step on, and tells the feed. `weights` are of all
+  /// examples; none: all are 1. They and the plan must live until the end of the epoch.
+  void begin_epoch(const placement::StepPlan& plan, std::uint32_t epoch, std::uint32_t first_step,
+                   std::span<const float> weights);
   /// Plans them again, with at most so many rows in a pass.
   void limit_rows(std::int64_t most);
   /// Makes room for the signals of the epoch's rows.
   void make_room();
 
   std::int64_t rows() const { return rows_; }  ///< of the epoch, in this process
+  /// Of these rows, [rows] on the device; undefined: all are 1.
+  const torch::Tensor& weights() const { return weights_; }
   /// Groups that have rows.
   const std::vector<WorkerGroup>& groups_of(std::uint32_t step) const {
     return groups_[step - first_step_];
@@ -74,7 +78,7 @@ class EpochPasses {
   const models::WorkerLayout& layout() const { return *layout_; }
 
   /// The forward pass of a group with the feed's next batch: what training minimises, of every
-  /// example. Its signals are collected.
+  /// example, times its weight. Its signals are collected; they do not know of weights.
   torch::Tensor forward_losses(const WorkerGroup& group, std::uint32_t step);
   /// Adds the gradients of a loss to those of the parameters.
   void backward(const torch::Tensor& loss);
@@ -91,6 +95,8 @@ class EpochPasses {
   std::shared_ptr<models::WorkerLayout> layout_;
   std::shared_ptr<models::DropoutPlan> dropout_;
   const placement::StepPlan* plan_ = nullptr;
+  std::span<const float> example_weights_;
+  torch::Tensor weights_;
   std::vector<std::vector<WorkerGroup>> groups_;  ///< of the steps since first_step_
   std::uint32_t first_step_ = 0;
   std::int64_t rows_ = 0;

@@ -19,10 +19,13 @@ class RecordedStep final : public Step {
                 .model = context.model,
                 .half = context.half_weights != nullptr,
                 .label_smoothing = context.config->optimizer.label_smoothing,
+                .weighted = context.config->selection.strategy != config::kNoSelection,
                 .update = &end_->update(),
                 .feed = context.feed}) {}
 
-  void begin_epoch() override { steps_.begin_epoch(context_.passes->rows()); }
+  void begin_epoch() override {
+    steps_.begin_epoch(context_.passes->rows(), context_.passes->weights());
+  }
 
   void run(std::uint32_t step, double learning_rate) override {
     EpochPasses& passes = *context_.passes;

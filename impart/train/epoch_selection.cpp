@@ -1,0 +1,86 @@
+#include "impart/train/epoch_selection.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "impart/train/update/learning_rate.h"
+
+namespace impart::train {
+namespace {
+
+std::uint64_t count_examples(const placement::Parts& lists) {
+  std::uint64_t examples = 0;
+  for (std::uint32_t worker = 0; worker < lists.workers(); ++worker) {
+    examples += lists.of(WorkerId{worker}).size();
+  }
+  return examples;
+}
+
+/// Nothing for anybody.
+placement::Parts no_lists(std::uint32_t workers) {
+  return placement::Parts(std::vector<std::uint64_t>(workers));
+}
+
+}  // namespace
+
+void EpochSelection::begin(std::uint32_t epoch, std::uint64_t visits_before) {
+  epoch_ = epoch;
+  selected_ = placement_.select(epoch);
+  counts_ = placement::count_visits(*selected_, data_.examples);
+  plan_ = std::make_unique<placement::StepPlan>(placement_.order(epoch, selected_->visits),
+                                                config_.workers.batch, config_.workers.uneven);
+  visits_at_.clear();
+  auto visits = static_cast<double>(visits_before);
+  for (std::uint32_t step = 0; step < plan_->steps(); ++step) {
+    visits_at_.push_back(visits);
+    visits += static_cast<double>(plan_->examples_in(step));
+  }
+}
+
+double EpochSelection::learning_rate_at(std::uint32_t step) const {
+  using By = config::OptimizerConfig::ScheduleBy;
+  const auto examples = static_cast<double>(data_.examples);
+  double progress = epoch_ + static_cast<double>(step) / plan_->steps();
+  std::uint32_t steps_of_1 = plan_->steps();
+  if (config_.optimizer.schedule_by == By::kVisits) {
+    progress = visits_at_[step] / examples;
+    const auto rows = static_cast<double>(plan_->examples_in(step));
+    steps_of_1 = static_cast<std::uint32_t>(examples / std::max(1.0, rows));
+  }
+  const double rate = learning_rate(config_.optimizer, progress, config_.epochs, steps_of_1);
+  if (config_.selection.lr == config::SelectionConfig::Rate::kKeep) return rate;
+  return rate * examples / static_cast<double>(data_.examples - counts_.hidden);
+}
+
+placement::Parts EpochSelection::to_refresh() const {
+  const placement::Partition& partition = placement_.partition();
+  if (!placement_.spec().selection.needs.refresh) return no_lists(partition.workers());
+  return placement::hidden_parts(partition.parts(), *selected_, data_.examples);
+}
+
+run::VisitCosts EpochSelection::end(run::RunSummary& summary) {
+  const std::uint64_t refreshed = count_examples(to_refresh());
+  run::VisitCosts costs{.visits = counts_.visits,
+                        .hidden = counts_.hidden,
+                        .refreshed = refreshed,
+                        .max_over_mean = counts_.max_over_mean};
+  if (data_.visited_payloads && refreshed == 0) {
+    const placement::Parts hidden =
+        placement::hidden_parts(placement_.partition().parts(), *selected_, data_.examples);
+    for (std::uint32_t worker = 0; worker < hidden.workers(); ++worker) {
+      for (const ExampleId id : hidden.of(WorkerId{worker})) {
+        costs.bytes_saved += data_.visited_payloads->payload_bytes(id);
+      }
+    }
+  }
+  placement_.end_epoch(*selected_);
+  summary.visits += costs.visits;
+  summary.visits_hidden += costs.hidden;
+  summary.visits_refreshed += costs.refreshed;
+  summary.bytes_saved += costs.bytes_saved;
+  summary.visits_max_over_mean +=
+      (costs.max_over_mean - summary.visits_max_over_mean) / (epoch_ + 1);
+  return costs;
+}
+
+}  // namespace impart::train
