@@ -125,7 +125,7 @@ TEST(Schema, SaysWhatWasFoundAndWhatIsAllowed) {
             "unknown selection 'infobach', did you mean 'infobatch'?");
   EXPECT_EQ(error_of("partition.sticky", {"yes"}),
             "'yes' is not true or false; allowed: true | false");
-  EXPECT_EQ(error_of("precision", {"fp8"}), "unknown precision 'fp8', did you mean 'fp32'?");
+  EXPECT_EQ(error_of("precision", {"fp8"}), "unknown precision 'fp8'; there are: fp32, tf32, bf16");
   EXPECT_EQ(error_of("partition.heuristic", {"strips"}),
             "unknown heuristic 'strips', did you mean 'stripes'?");
   EXPECT_EQ(error_of("importance.record", {"el2n", "el2n"}), "'el2n' is in the list twice");
