@@ -35,6 +35,7 @@ TEST(Summary, HasItsMembersInTheirOrder) {
                                                       "epochs",
                                                       "diverged_at",
                                                       "examples",
+                                                      "validation_examples",
                                                       "workers",
                                                       "processes",
                                                       "seed",
