@@ -70,8 +70,8 @@ void print_visits(const IoPrediction& prediction) {
     if (run.visits_hidden == 0) continue;
     answer(
         "Selection, {}: {} visits in the run; {} times an example is hidden, {} times refreshed.\n",
-        strategy.name, count_text(run.visits), count_text(run.visits_hidden),
-        count_text(run.visits_refreshed));
+        strategy.name, count_text(std::round(run.visits)),
+        count_text(std::round(run.visits_hidden)), count_text(run.visits_refreshed));
   }
 }
 

@@ -7,6 +7,7 @@
 #include <variant>
 
 #include "impart/core/error.h"
+#include "impart/placement/selections/published.h"
 #include "impart/placement/step_plan.h"
 #include "python/bindings/bindings.h"
 #include "python/bindings/partitions.h"
@@ -29,7 +30,7 @@ std::vector<T> to_vector(const Array<T>& array) {
 class SharedOwnership {
  public:
   SharedOwnership(PlacementSpec spec, placement::PlacementData data)
-      : ownership_(with_python_heuristic(std::move(spec)), std::move(data)) {}
+      : ownership_(with_python_functions(std::move(spec)), std::move(data)) {}
 
   /// Calls `use(ownership)` without the interpreter's lock, one thread at a time.
   template <class Use>
@@ -41,12 +42,7 @@ class SharedOwnership {
 
   std::optional<placement::PlacementChange> prepare_epoch(std::uint32_t epoch,
                                                           const py::object& answers) {
-    const auto ask = [&answers](const char* question) {
-      return [&answers, question] {
-        const py::gil_scoped_acquire acquire;
-        return to_vector(py::cast<Array<float>>(answers.attr(question)()));
-      };
-    };
+    const auto ask = [&answers](const char* question) { return asking<float>(answers, question); };
     const auto ask_losses = [&answers]() -> std::variant<std::vector<float>, std::vector<double>> {
       const py::gil_scoped_acquire acquire;
       const py::object losses = answers.attr("inference_loss")();
@@ -62,9 +58,69 @@ class SharedOwnership {
     });
   }
 
+  /// Chooses the visits of an epoch, after it was prepared.
+  void select(std::uint32_t epoch, const py::object& answers) {
+    with([&](placement::Ownership& ownership) {
+      answers_ = &answers;
+      if (selected_) ownership.end_epoch(*selected_);
+      selected_.reset();
+      selected_ =
+          ownership.select(epoch, {.notion = asking<float>(answers, "known_notion"),
+                                   .training_loss = asking<float>(answers, "known_training_loss"),
+                                   .correct = asking<std::uint8_t>(answers, "last_correct")});
+    });
+  }
+  /// What was chosen; none before the first epoch. For use inside `with`.
+  const std::optional<placement::Selected>& selected() const { return selected_; }
+  void set_selected(placement::Selected selected) { selected_ = std::move(selected); }
+
  private:
-  /// A spec without a heuristic: one of Python deals.
-  PlacementSpec with_python_heuristic(PlacementSpec spec) {
+  template <class T>
+  static std::function<std::vector<T>()> asking(const py::object& answers, const char* question) {
+    return [&answers, question] {
+      const py::gil_scoped_acquire acquire;
+      return to_vector(py::cast<Array<T>>(answers.attr(question)()));
+    };
+  }
+
+  /// What a function of Python chooses for one worker: ids, and their weights or None.
+  std::vector<ExampleId> choose(std::span<const ExampleId> part,
+                                const placement::SelectionInput& input, std::uint32_t worker,
+                                std::uint32_t epoch, std::vector<float>& weights) const {
+    const py::gil_scoped_acquire acquire;
+    std::vector<float> scores;
+    for (const ExampleId id : part) scores.push_back(input.scores[index(id)]);
+    const py::tuple chosen = answers_->attr("choose")(to_array(numbers_of<std::int64_t>(part)),
+                                                      to_array(std::move(scores)), worker, epoch);
+    const auto ids = py::cast<Array<std::uint64_t>>(chosen[0]);
+    if (!chosen[1].is_none()) {
+      const auto given = py::cast<Array<float>>(chosen[1]);
+      weights.resize(input.examples, 1.0f);
+      for (py::ssize_t i = 0; i < given.size(); ++i) {
+        const std::uint64_t id = ids.data()[i];
+        if (id < input.examples) weights[id] = given.data()[i];
+      }
+    }
+    const auto visits = ids_of(ids);
+    return {visits.begin(), visits.end()};
+  }
+
+  /// What a spec lacks is asked of Python: its heuristic deals, its selection chooses.
+  PlacementSpec with_python_functions(PlacementSpec spec) {
+    if (!spec.selection.function) {
+      spec.selection.needs.source = placement::ImportanceSource::kNotion;
+      spec.selection.function = [this](const placement::SelectionInput& input,
+                                       const placement::SelectionSpec& asked) {
+        std::vector<float> weights;
+        std::vector<std::vector<ExampleId>> lists;
+        for (std::uint32_t worker = 0; worker < input.parts.workers(); ++worker) {
+          lists.push_back(
+              choose(input.parts.of(WorkerId{worker}), input, worker, asked.epoch, weights));
+        }
+        return placement::Selected{.visits = placement::parts_of(lists),
+                                   .weights = std::move(weights)};
+      };
+    }
     if (spec.heuristic.function) return spec;
     spec.heuristic.function = [this](const Scores& importance,
                                      const placement::PartitionSpec& asked) {
@@ -81,6 +137,7 @@ class SharedOwnership {
 
   std::recursive_mutex mutex_;  ///< a function of Python may look at what it is asked for
   const py::object* answers_ = nullptr;
+  std::optional<placement::Selected> selected_;
   placement::Ownership ownership_;
 };
 
@@ -140,7 +197,10 @@ py::tuple visits(SharedOwnership& shared, std::uint32_t epoch, const std::string
   std::vector<std::uint8_t> observed;
   std::vector<std::uint32_t> sizes;
   shared.with([&](const placement::Ownership& ownership) {
-    const placement::StepPlan plan(ownership.order(epoch), batch, uneven_named(uneven));
+    const auto& selected = shared.selected();
+    const placement::StepPlan plan(
+        selected ? ownership.order(epoch, selected->visits) : ownership.order(epoch), batch,
+        uneven_named(uneven));
     const placement::HostedWorkers hosted =
         placement::hosted_workers(ownership.spec().workers, rank, processes);
     const placement::VisitList list = placement::visits_of(plan, hosted, 0, plan.steps());
@@ -173,14 +233,58 @@ py::tuple state_of(SharedOwnership& shared) {
                         to_array(std::move(arrivals)));
 }
 
+/// What was selected for the epoch under way: visits, how many each worker has, weights of all
+/// examples (empty: all are 1), and what is gone, with the epoch's end and before.
+py::tuple selection_of(SharedOwnership& shared) {
+  std::vector<std::uint64_t> visits, sizes, going, gone;
+  std::vector<float> weights;
+  shared.with([&](const placement::Ownership& ownership) {
+    gone = numbers_of<std::uint64_t>(std::span(ownership.gone()));
+    const auto& selected = shared.selected();
+    if (!selected) return;
+    weights = selected->weights;
+    going = numbers_of<std::uint64_t>(std::span(selected->gone));
+    for (std::uint32_t worker = 0; worker < selected->visits.workers(); ++worker) {
+      const auto list = selected->visits.of(WorkerId{worker});
+      for (const ExampleId id : list) visits.push_back(index(id));
+      sizes.push_back(list.size());
+    }
+  });
+  return py::make_tuple(to_array(std::move(visits)), to_array(std::move(sizes)),
+                        to_array(std::move(weights)), to_array(std::move(going)),
+                        to_array(std::move(gone)));
+}
+
+/// The reverse, after `restore`.
+void restore_selection(SharedOwnership& shared, const Array<std::uint64_t>& visit_array,
+                       const Array<std::uint64_t>& sizes, const Array<float>& weight_array,
+                       const Array<std::uint64_t>& going_array) {
+  const auto visits = ids_of(visit_array);
+  const auto going = ids_of(going_array);
+  const auto weights = span_of(weight_array);
+  placement::Parts lists(span_of(sizes));
+  std::size_t next = 0;
+  for (std::uint32_t worker = 0; worker < lists.workers(); ++worker) {
+    for (ExampleId& id : lists.of(WorkerId{worker})) {
+      if (next == visits.size()) throw DataError("the saved selection has too few visits");
+      id = visits[next++];
+    }
+  }
+  shared.set_selected({.visits = std::move(lists),
+                       .weights = {weights.begin(), weights.end()},
+                       .gone = {going.begin(), going.end()}});
+}
+
 void restore(SharedOwnership& shared, const Owners& owner_array, const Array<float>& dealt_by_array,
-             const Array<std::uint64_t>& arrival_array) {
+             const Array<std::uint64_t>& arrival_array, const Array<std::uint64_t>& gone_array) {
   const auto owners = span_of(owner_array);
   const auto dealt_by = span_of(dealt_by_array);
   const auto arrivals = ids_of(arrival_array);
+  const auto gone = ids_of(gone_array);
   shared.with([&](placement::Ownership& ownership) {
     ownership.restore(partition_of(owners, ownership.spec().workers),
-                      {dealt_by.begin(), dealt_by.end()}, {arrivals.begin(), arrivals.end()});
+                      {dealt_by.begin(), dealt_by.end()}, {arrivals.begin(), arrivals.end()},
+                      {gone.begin(), gone.end()});
   });
 }
 
@@ -193,6 +297,51 @@ void set_heuristic(PlacementSpec& spec, const std::optional<std::string>& name) 
 void set_exchange(PlacementSpec& spec, const std::optional<std::string>& name) {
   spec.exchange.reset();
   if (name) spec.exchange = find_entry(placement::kExchanges, "exchange", *name);
+}
+
+/// A dictionary of the keys of `selection:` in a configuration, with numbers of epochs. Without a
+/// strategy the answers of `select` choose. Needs the epochs of the spec.
+void set_selection(PlacementSpec& spec, const py::dict& asked) {
+  spec.selection = {};
+  if (asked.contains("strategy")) {
+    spec.selection =
+        find_entry(placement::kSelections, "selection", py::cast<std::string>(asked["strategy"]));
+  }
+  placement::SelectionSpec& numbers = spec.selecting;
+  const auto take = [&](const char* name, auto& number) {
+    if (asked.contains(name)) number = py::cast<std::decay_t<decltype(number)>>(asked[name]);
+  };
+  const auto is_named = [&](const char* name, const char* value) {
+    return asked.contains(name) && py::cast<std::string>(asked[name]) == value;
+  };
+  numbers = {.share = spec.selection.published.share,
+             .final_epochs = placement::published_final_epochs(spec.selection.published,
+                                                               spec.epochs.value_or(0))};
+  take("share", numbers.share);
+  take("final", numbers.final_epochs);
+  take("confidence", numbers.confidence);
+  take("budget", numbers.budget);
+  take("mix", numbers.mix);
+  take("threshold", numbers.threshold);
+  take("after", numbers.after);
+  take("start", numbers.start);
+  take("ramp", numbers.ramp);
+  take("epsilon", numbers.epsilon);
+  if (is_named("scope", "all")) numbers.scope = placement::SelectionScope::kAll;
+  if (is_named("prune", "hardest")) numbers.prune = placement::PruneSide::kHardest;
+  if (is_named("growth", "root")) numbers.growth = placement::CurriculumGrowth::kRoot;
+  placement::check_selection(numbers);
+}
+
+/// Name, summary, where scores come from, whether it looks at what was right, and whether what it
+/// hides is refreshed.
+py::list describe_selections() {
+  py::list rows;
+  for (const placement::SelectionEntry& row : placement::kSelections) {
+    rows.append(py::make_tuple(std::string(row.name), std::string(row.summary),
+                               name_of(row.needs.source), row.needs.correct, row.needs.refresh));
+  }
+  return rows;
 }
 
 /// A notion that is not in the table is a function of Python, and looks at visits.
@@ -221,6 +370,7 @@ void bind_ownership(py::module_& module) {
       .def_property("heuristic", nullptr, set_heuristic)
       .def_property("exchange", nullptr, set_exchange)
       .def_property("notion", nullptr, set_notion)
+      .def_property("selection", nullptr, set_selection)
       .def_property("shuffle", nullptr, [](PlacementSpec& spec, const std::string& name) {
         spec.shuffle = shuffle_named(name);
       });
@@ -228,10 +378,15 @@ void bind_ownership(py::module_& module) {
       .def(py::init(&make_ownership), "spec"_a, "examples"_a, "labels"_a.noconvert())
       .def("looks_at", looks_at, "first"_a, "last"_a)
       .def("prepare_epoch", prepare_epoch, "epoch"_a, "answers"_a)
+      .def("select", &SharedOwnership::select, "epoch"_a, "answers"_a)
       .def("visits", visits, "epoch"_a, "uneven"_a, "batch"_a, "rank"_a, "processes"_a)
       .def("state", state_of)
+      .def("selection", selection_of)
       .def("restore", restore, "owners"_a.noconvert(), "dealt_by"_a.noconvert(),
-           "arrivals"_a.noconvert());
+           "arrivals"_a.noconvert(), "gone"_a.noconvert())
+      .def("restore_selection", restore_selection, "visits"_a.noconvert(), "sizes"_a.noconvert(),
+           "weights"_a.noconvert(), "going"_a.noconvert());
+  module.def("selections", describe_selections);
 }
 
 }  // namespace impart::python

@@ -254,6 +254,19 @@ void bind_tables(py::module_& module) {
            "ema_weight"_a, "seed"_a, "truth"_a.noconvert(), "history"_a)
       .def("observe", observe, "epoch"_a, "ids"_a.noconvert(), "values"_a.noconvert())
       .def("merge", merge, "other"_a)
+      .def(
+          "known_importance",
+          [](SharedTable& shared, const std::string& notion) {
+            return to_array(shared.with([&](importance::ImportanceTable& table) {
+              return table.known_importance(notion);
+            }));
+          },
+          "notion"_a)
+      .def("last_correct",
+           [](SharedTable& shared) {
+             return to_array(shared.with(
+                 [](importance::ImportanceTable& table) { return table.last_correct(); }));
+           })
       .def("importance",
            [](SharedTable& shared, const std::string& notion) {
              return to_array(shared.with(

@@ -19,7 +19,7 @@ from typing import Any, List
 from impart._core import ConfigError, DataError, IoError
 from impart._core import version as __version__
 from impart.dataset import IndexedDataset
-from impart.named import exchanges, heuristics, notions
+from impart.named import exchanges, heuristics, notions, selections
 from impart.partitioning import Imbalance, MovePlan, Partition, exchange, move_plan, partition
 from impart.tracker import Tracker
 
@@ -38,7 +38,8 @@ _LATER = {
 
 __all__ = [
     "ConfigError", "DataError", "Imbalance", "IndexedDataset", "IoError", "MovePlan", "Partition",
-    "Tracker", "exchange", "exchanges", "heuristics", "move_plan", "notions", "partition", *_LATER,
+    "Tracker", "exchange", "exchanges", "heuristics", "move_plan", "notions", "partition", "selections",
+    *_LATER,
 ]
 
 

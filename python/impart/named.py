@@ -1,4 +1,4 @@
-"""What can be chosen by name: notions, heuristics and exchanges."""
+"""What can be chosen by name: notions, heuristics, exchanges and selections."""
 
 from __future__ import annotations
 
@@ -35,6 +35,17 @@ class Exchange(NamedTuple):
     description: str
     #: "none", "inference-loss" (of the current model), "training-loss" (``loss-last``) or "notion"
     source: str
+
+
+class Selection(NamedTuple):
+    """A rule for what of its part a worker visits in an epoch, and with which weight."""
+
+    name: str
+    description: str
+    #: "none", "training-loss" (``loss-last``) or "notion"
+    source: str
+    uses_correct: bool  #: whether it looks at whether the last visit was right
+    refreshes: bool  #: what it hides should have a forward pass at the end of the epoch
 
 
 def notions() -> List[Notion]:
@@ -86,9 +97,26 @@ def exchanges() -> List[Exchange]:
     return [Exchange(*row) for row in _core.exchanges()]
 
 
+def selections() -> List[Selection]:
+    """Return the selections: what of its part a worker visits in an epoch.
+
+    Returns
+    -------
+    list of Selection
+
+    Examples
+    --------
+    >>> import impart
+    >>> [row.name for row in impart.selections() if row.refreshes]
+    ['kakurenbo']
+    """
+    return [Selection(*row) for row in _core.selections()]
+
+
 NOTIONS = {row.name: row for row in notions()}
 HEURISTICS = {row.name: row for row in heuristics()}
 EXCHANGES = {row.name: row for row in exchanges()}
+SELECTIONS = {row.name: row for row in selections()}
 
 
 def find(table: Dict[str, Row], kind: str, name: str) -> Row:

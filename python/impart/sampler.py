@@ -10,11 +10,11 @@ from typing import Any, Callable, Dict, Iterator, List, Optional, Tuple, Union
 import numpy as np
 
 from impart import named
-from impart._arrays import as_count, as_workers, from_bytes, to_bytes
+from impart._arrays import as_count, as_ids, as_workers, from_bytes, to_bytes
 from impart._core import ConfigError, DataError
 from impart._distributed import rank_and_size
 from impart.partitioning import Partition
-from impart.placement import LAGGING_LOSS, Placement, PlacementSpec
+from impart.placement import Placement, PlacementSpec
 from impart.tracker import Tracker
 
 try:
@@ -76,6 +76,12 @@ class ImportanceSampler(_Sampler):
         The class of each example, for ``class-stripes``.
     shuffle : {"per-worker", "shared"}
         Whether each worker shuffles on its own or all by the same permutation.
+    selection : str, callable or dict, optional
+        What of its part a worker visits in an epoch: one of ``impart.selections()``, a dictionary
+        of the keys of ``selection:`` in a configuration (``{"strategy": "infobatch", "share":
+        0.5}``), or a function ``f(ids, scores, worker=, epoch=, seed=)`` that gives the ids of one
+        worker's visits, or (ids, weights). ``weights`` has the weights of a batch, ``hidden`` what
+        is left out.
     arrivals_last : bool
         In every epoch visit what has just moved to a worker after what it had before.
     group : torch.distributed.ProcessGroup, optional
@@ -109,7 +115,7 @@ class ImportanceSampler(_Sampler):
                  notion: Optional[str] = None, sticky: bool = False,
                  exchange: Optional[str] = None, fraction: float = 0.1, labels: Any = None,
                  shuffle: str = "per-worker", arrivals_last: bool = False,
-                 group: Any = None) -> None:
+                 selection: Any = None, group: Any = None) -> None:
         if uneven not in ("pad", "drop", "weight"):
             raise ConfigError(f"uneven is {uneven!r}; it must be 'pad', 'drop' or 'weight'")
         here, everyone = rank_and_size(group)
@@ -125,7 +131,8 @@ class ImportanceSampler(_Sampler):
             examples=examples, workers=workers, heuristic=heuristic, notion=notion, warmup=warmup,
             interval=interval, ignore=_ignored(ignore, tracker), epochs=epochs, seed=seed,
             sticky=bool(sticky), exchange=None if exchange == "none" else exchange,
-            fraction=float(fraction), shuffle=shuffle, arrivals_last=bool(arrivals_last))
+            fraction=float(fraction), shuffle=shuffle, arrivals_last=bool(arrivals_last),
+            selection=selection)
         self._placement = Placement(_with_notion(spec, tracker), labels)
         self.tracker = tracker if tracker is not None else _make_tracker(self._placement.spec)
         self._check(labels)
@@ -156,10 +163,7 @@ class ImportanceSampler(_Sampler):
         if self.tracker.num_examples != spec.examples:
             raise ConfigError(f"the tracker is for {self.tracker.num_examples} examples, the "
                               f"sampler for {spec.examples}")
-        needed = [spec.notion] if spec.uses_notion else []
-        if spec.exchange_source == "training-loss":
-            needed.append(LAGGING_LOSS)
-        for name in needed:
+        for name in spec.needed_notions:
             if name not in self.tracker.notions:
                 raise ConfigError(f"the tracker does not keep the notion '{name}'; it has "
                                   f"{', '.join(self.tracker.notions)}")
@@ -181,6 +185,44 @@ class ImportanceSampler(_Sampler):
         self._prepare_first()
         assert self._placement.partition is not None
         return self._placement.partition
+
+    def weights(self, ids: Any) -> np.ndarray:
+        """Return the weights of a batch's examples in this epoch, as float32.
+
+        A step's loss is ``(weights * losses).sum() / len(ids)``: the gradient then is, on average,
+        what the selection promises.
+
+        Parameters
+        ----------
+        ids : array of int
+            Of the examples.
+
+        Examples
+        --------
+        >>> import impart
+        >>> sampler = impart.ImportanceSampler(8, heuristic="random", workers=2, uneven="weight",
+        ...                                    selection={"strategy": "random", "share": 0.5})
+        >>> sampler.set_epoch(0)
+        >>> ids = list(sampler)
+        >>> len(ids), sampler.weights(ids).sum()
+        (4, 8.0)
+        """
+        self._prepare_first()
+        rows = as_ids(ids)
+        weights = self._placement.weights()
+        return weights[rows] if weights.size else np.ones(rows.size, np.float32)
+
+    @property
+    def hidden(self) -> np.ndarray:
+        """What this rank's workers own and do not visit in this epoch.
+
+        ``kakurenbo`` wants these to have a forward pass at the end of the epoch: observe it before
+        the next ``set_epoch``.
+        """
+        self._prepare_first()
+        workers, size = self._placement.spec.workers, self.world_size
+        first, last = self.rank * workers // size, (self.rank + 1) * workers // size
+        return self._placement.hidden(range(first, last))
 
     def set_epoch(self, epoch: int, *, losses: Any = None, synchronise: bool = True) -> None:
         """Place the examples of an epoch. With several ranks, every rank calls it.
@@ -298,7 +340,8 @@ class ImportanceSampler(_Sampler):
             if self._drawn and not self._counted:
                 raise ConfigError("nobody counted what was consumed: call sampler.advance(len(ids))"
                                   " in each step, or state_dict(consumed=...)")
-            consumed = self._consumed
+            # What was hidden may have been observed, too, at the end of the epoch.
+            consumed = min(self._consumed, length) if self.hidden.size else self._consumed
         if not 0 <= consumed <= length:
             raise ConfigError(f"{consumed} examples were consumed of an epoch of {length}")
         owners, dealt_by, arrivals = self._placement.state()
@@ -306,6 +349,7 @@ class ImportanceSampler(_Sampler):
                 "world_size": self.world_size, "epoch": self.epoch, "consumed": int(consumed),
                 "batch": self._batch, "owners": to_bytes(owners),
                 "dealt_by": to_bytes(dealt_by), "arrivals": to_bytes(arrivals),
+                "selection": [to_bytes(array) for array in self._placement.selection_state()],
                 "tracker": None if self.tracker is None else self.tracker.state_dict()}
 
     def load_state_dict(self, state: Dict[str, Any]) -> None:
@@ -324,8 +368,8 @@ class ImportanceSampler(_Sampler):
             raise ConfigError(f"the state was saved by {state['world_size']} ranks, and now there "
                               f"are {self.world_size}")
         mine = {**self._placement.spec.describe(), "uneven": self.uneven}
-        # Format 1 knew no arrivals.
-        saved = {"arrivals_last": False, **state["spec"], "uneven": state["uneven"]}
+        # Older states knew no arrivals, or no selections.
+        saved = {"arrivals_last": False, "selection": None, **state["spec"], "uneven": state["uneven"]}
         for key, value in saved.items():
             if mine.get(key) != value:
                 raise ConfigError(f"the saved sampler has {key} {value!r}, this one "
@@ -337,11 +381,15 @@ class ImportanceSampler(_Sampler):
             raise ConfigError(f"the state was saved with batches of {state['batch']} per worker, "
                               f"and now they are of {self._batch}")
         owners = Partition(from_bytes(state["owners"], np.uint32), workers)
+        types = [np.uint64, np.uint64, np.float32, np.uint64, np.uint64]
+        selection = [from_bytes(saved_array, kind) for saved_array, kind
+                     in zip(state.get("selection") or [None] * len(types), types)]
         if self.tracker is not None:
             self.tracker.load_state_dict(state["tracker"])
         self._placement.restore(int(state["epoch"]), owners,
                                 from_bytes(state["dealt_by"], np.float32),
-                                from_bytes(state.get("arrivals"), np.uint64))
+                                from_bytes(state.get("arrivals"), np.uint64), selection.pop())
+        self._placement.restore_selection(*selection)
         self._set_epoch = self.epoch
         self._begin_epoch()
         length = int(self._epoch_visits()[0].size)
@@ -364,9 +412,7 @@ def _with_notion(spec: PlacementSpec, tracker: Optional[Tracker]) -> PlacementSp
 
 def _make_tracker(spec: PlacementSpec) -> Optional[Tracker]:
     """The tracker that the decisions need; None if they need none."""
-    notions = [spec.notion] if spec.uses_notion else []
-    if spec.exchange_source == "training-loss" and LAGGING_LOSS not in notions:
-        notions.append(LAGGING_LOSS)
+    notions = spec.needed_notions
     if not notions:
         return None
     return Tracker(spec.examples, notions, ignore=spec.ignore, seed=spec.seed)

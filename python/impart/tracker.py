@@ -302,6 +302,41 @@ class Tracker:
                               f"{', '.join(self.notions)}")
         return table.importance(notion)
 
+    def known_importance(self, notion: Optional[str] = None) -> np.ndarray:
+        """Return the importance for decisions that must not guess.
+
+        Infinite for examples of which nothing is known, or that had a NaN or infinite signal in the
+        window; otherwise as ``importance``.
+
+        Parameters
+        ----------
+        notion : str, optional
+            One of this tracker's; its first if not given.
+
+        Returns
+        -------
+        numpy.ndarray
+            float32, [num_examples].
+        """
+        notion = self.notions[0] if notion is None else notion
+        table = self._readable_table()
+        if notion not in self._functions:
+            return table.known_importance(notion)
+        statistics = table.all_statistics()
+        known = self._known(notion, statistics)
+        unknown = np.isnan(known) | (statistics["non_finite"] > 0)
+        return np.where(unknown, np.float32(np.inf), known).astype(np.float32)
+
+    def last_correct(self) -> np.ndarray:
+        """Return whether each example's last visit was right: uint8, [num_examples].
+
+        The tracker must keep the notion ``forgetting``.
+        """
+        if "forgetting" not in self.notions:
+            raise ConfigError("whether visits were right is kept with the notion 'forgetting'; this "
+                              f"tracker has {', '.join(self.notions)}")
+        return self._readable_table().last_correct()
+
     def _known(self, name: str, statistics: Dict[str, np.ndarray]) -> np.ndarray:
         return evaluate(name, self._functions[name], statistics, self._previous.get(name))
 

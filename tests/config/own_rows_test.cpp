@@ -35,12 +35,25 @@ double number_of_visits(const importance::ExampleStatistics& example) {
   return example.visits;
 }
 
+/// Every second example of every part, with weight 2.
+placement::Selected visit_every_second(const placement::SelectionInput& input,
+                                       const placement::SelectionSpec&) {
+  std::vector<std::vector<ExampleId>> lists(input.parts.workers());
+  for (std::uint32_t worker = 0; worker < input.parts.workers(); ++worker) {
+    const auto part = input.parts.of(WorkerId{worker});
+    for (std::size_t i = 0; i < part.size(); i += 2) lists[worker].push_back(part[i]);
+  }
+  return {.visits = placement::parts_of(lists),
+          .weights = std::vector<float>(input.examples, 2.0f)};
+}
+
 const placement::OwnRows kOwn{
     .heuristics = {{{"backwards", "the last worker first", deal_backwards}}},
     .exchanges = {{{"turn", "the first becomes the last", turn_around},
                    placement::ImportanceSource::kNone}},
     .notions = {{{"visits", "how often it was visited", number_of_visits},
-                 importance::StateSet::kLossMean}}};
+                 importance::StateSet::kLossMean}},
+    .selections = {{{"every-second", "half of each part", visit_every_second}}}};
 
 RunConfig make_config() {
   RunConfig config{.epochs = 4};
@@ -66,6 +79,17 @@ TEST(OwnRows, DecideInAPlacement) {
   EXPECT_EQ(placement.partition(), dealt);
   placement.prepare_epoch(2, {});
   EXPECT_EQ(placement.partition(), turn_around(dealt, {}, {}));
+}
+
+TEST(OwnRows, SelectInAPlacement) {
+  RunConfig config = make_config();
+  config.selection.strategy = "every-second";
+  EXPECT_NO_THROW(validate(config, {.rows = kOwn}));
+  placement::Placement placement(placement_spec(config, kOwn), {.examples = 9});
+  placement.prepare_epoch(0, {});
+  const placement::Selected selected = placement.select(0);
+  EXPECT_EQ(placement::count_visits(selected, 9).visits, 6u);
+  EXPECT_EQ(selected.weights, std::vector<float>(9, 2.0f));
 }
 
 TEST(OwnRows, MayHaveCaptures) {
