@@ -27,7 +27,8 @@ bool is_one_of(std::string_view argument, const std::string_view (&names)[N]) {
 
 /// A config is explained and checked here.
 bool asks_for_engine(int argc, char** argv) {
-  constexpr std::string_view kEngineCommands[] = {"train", "evaluate", "predict", "sample"};
+  constexpr std::string_view kEngineCommands[] = {"train", "serve", "evaluate", "predict",
+                                                  "sample"};
   constexpr std::string_view kAnsweredHere[] = {"--dry-run", "--keys", "--help", "-h"};
   return argc >= 2 && is_one_of(argv[1], kEngineCommands) &&
          std::none_of(argv + 2, argv + argc,

@@ -1,29 +1,22 @@
 // The command `impart`: the only place that prints errors and turns them into exit codes.
 
 #include <algorithm>
-#include <exception>
 #include <sstream>
 #include <string>
 #include <vector>
 
 #include "cli/commands.h"
 #include "cli/engine.h"
+#include "cli/failure.h"
 #include "cli/output.h"
 #include "cli/terminal/terminal.h"
 #include "cli/terminal/terminal_text.h"
 #include "cli/usage.h"
-#include "impart/core/error.h"
 #include <CLI/CLI.hpp>
 
 namespace {
 
 using Arguments = std::vector<std::string>;
-
-constexpr int kUsageError = 2;
-constexpr int kDataError = 65;
-constexpr int kInternalError = 70;
-constexpr int kIoError = 74;
-constexpr int kPeerError = 75;
 
 int report(const char* what, int code) {
   const std::string name = coloured(impart::cli::look_at_terminal(), "1;31", "impart:");
@@ -34,7 +27,8 @@ int report(const char* what, int code) {
 /// Asking for help is an error, too, for the parser.
 int end_parse(const CLI::App& app, const CLI::ParseError& error, const Arguments& arguments) {
   if (error.get_exit_code() != 0) {
-    return report(impart::cli::explain_usage(app, error, arguments).c_str(), kUsageError);
+    return report(impart::cli::explain_usage(app, error, arguments).c_str(),
+                  impart::cli::kUsageError);
   }
   std::ostringstream out, err;
   app.exit(error, out, err);
@@ -78,17 +72,8 @@ int main(int argc, char** argv) {
     const int code = run(argc, argv);
     impart::cli::finish_output();
     return code;
-  } catch (const impart::ConfigError& error) {
-    return report(error.what(), kUsageError);
-  } catch (const impart::DataError& error) {
-    return report(error.what(), kDataError);
-  } catch (const impart::IoError& error) {
-    return report(error.what(), kIoError);
-  } catch (const impart::PeerError& error) {
-    return report(error.what(), kPeerError);
-  } catch (const std::bad_alloc&) {
-    return report("out of memory", kInternalError);
-  } catch (const std::exception& error) {
-    return report(error.what(), kInternalError);
+  } catch (...) {
+    const impart::cli::Failure failure = impart::cli::current_failure();
+    return report(failure.message.c_str(), failure.code);
   }
 }

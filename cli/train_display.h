@@ -2,8 +2,10 @@
 
 #include <chrono>
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <string>
+#include <utility>
 
 #include "cli/terminal/terminal.h"
 #include "impart/train/run.h"
@@ -15,7 +17,9 @@ namespace impart::cli {
 /// line per epoch.
 class TrainDisplay {
  public:
-  explicit TrainDisplay(Verbosity verbosity) : verbosity_(verbosity) {}
+  /// `print` takes the lines that stay; on stderr if it is left out.
+  explicit TrainDisplay(Verbosity verbosity, std::function<void(const std::string&)> print = {})
+      : verbosity_(verbosity), print_(std::move(print)) {}
 
   /// Calls this display, which must outlive it.
   train::RunObserver observer();
@@ -31,6 +35,7 @@ class TrainDisplay {
   void print_line(const std::string& line);
 
   const Verbosity verbosity_;
+  const std::function<void(const std::string&)> print_;
   const Terminal terminal_ = look_at_terminal();
   Painting painting_;
   Clock::time_point last_paint_ = {}, next_loss_ = {};
