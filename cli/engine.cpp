@@ -7,6 +7,7 @@
 #include <cstdlib>
 #include <sstream>
 #include <string>
+#include <string_view>
 
 #include <unistd.h>
 
@@ -70,6 +71,9 @@ void load_blas_with_one_thread() {
 
 void keep_arguments(char** argv) {
   arguments_of_main = argv;
+  const bool serves =
+      argv[0] != nullptr && argv[1] != nullptr && std::string_view(argv[1]) == "serve";
+  if (serves) become_engine();
 }
 
 void end_engine(int) {}

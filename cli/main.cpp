@@ -2,30 +2,23 @@
 
 #include <algorithm>
 #include <cstdlib>
-#include <exception>
 #include <sstream>
 #include <string>
 #include <vector>
 
 #include "cli/commands.h"
 #include "cli/engine.h"
+#include "cli/failure.h"
 #include "cli/output.h"
 #include "cli/terminal/terminal.h"
 #include "cli/terminal/terminal_text.h"
 #include "cli/usage.h"
 #include "impart/comm/neighbours.h"
-#include "impart/core/error.h"
 #include <CLI/CLI.hpp>
 
 namespace {
 
 using Arguments = std::vector<std::string>;
-
-constexpr int kUsageError = 2;
-constexpr int kDataError = 65;
-constexpr int kInternalError = 70;
-constexpr int kIoError = 74;
-constexpr int kPeerError = 75;
 
 int report(const char* what, int code) {
   const std::string name = coloured(impart::cli::look_at_terminal(), "1;31", "impart:");
@@ -43,7 +36,8 @@ int report_once(const char* what, int code) {
 /// Asking for help is an error, too, for the parser.
 int end_parse(const CLI::App& app, const CLI::ParseError& error, const Arguments& arguments) {
   if (error.get_exit_code() != 0) {
-    return report_once(impart::cli::explain_usage(app, error, arguments).c_str(), kUsageError);
+    return report_once(impart::cli::explain_usage(app, error, arguments).c_str(),
+                       impart::cli::kUsageError);
   }
   std::ostringstream out, err;
   app.exit(error, out, err);
@@ -88,17 +82,9 @@ int main(int argc, char** argv) {
     impart::cli::finish_output();
     impart::cli::end_engine(code);
     return code;
-  } catch (const impart::ConfigError& error) {
-    return report_once(error.what(), kUsageError);
-  } catch (const impart::DataError& error) {
-    return report(error.what(), kDataError);
-  } catch (const impart::IoError& error) {
-    return report(error.what(), kIoError);
-  } catch (const impart::PeerError& error) {
-    return report(error.what(), kPeerError);
-  } catch (const std::bad_alloc&) {
-    return report("out of memory", kInternalError);
-  } catch (const std::exception& error) {
-    return report(error.what(), kInternalError);
+  } catch (...) {
+    const impart::cli::Failure failure = impart::cli::current_failure();
+    const auto tell = failure.code == impart::cli::kUsageError ? report_once : report;
+    return tell(failure.message.c_str(), failure.code);
   }
 }

@@ -1,9 +1,11 @@
 // impart study: a grid of settings x seeds, run to its end in spite of interruptions.
 
+#include <algorithm>
 #include <filesystem>
 #include <memory>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <thread>
 #include <vector>
 
@@ -33,15 +35,17 @@ namespace {
 
 namespace fs = std::filesystem;
 
+constexpr std::string_view kAuto = "auto";
 constexpr int kSomeFailed = 1;
 constexpr int kStopped = 85;
 
 struct StudyOptions {
   std::string study;  ///< a preset or a file; with --status, --power also a study directory
   std::vector<std::string> overrides;
-  std::uint32_t jobs = 0;
+  std::string jobs;  ///< a number, "auto", or empty
   std::string program;
   std::optional<double> power;  ///< a difference, which needs how many seeds?
+  bool processes = false;
   Verbosity verbosity = Verbosity::kNormal;
   bool dry_run = false, status = false, json = false, retry = false, fresh = false;
 };
@@ -67,8 +71,18 @@ std::string directory_of(const StudyOptions& options) {
   return read_plan(options, choose_file(PresetKind::kStudy, options.study).path).directory;
 }
 
+/// As many as have cores of their own, if the runs say how many threads each has.
+std::uint32_t fitting_jobs(const study::StudyPlan& plan, std::size_t runs) {
+  std::uint32_t threads = 0;
+  for (const study::PlannedArm& arm : plan.arms) threads = std::max(threads, arm.config.threads);
+  if (threads == 0) return study::default_jobs(runs);
+  const std::size_t fitting = std::max(1u, std::thread::hardware_concurrency() / threads);
+  return static_cast<std::uint32_t>(std::clamp<std::size_t>(runs, 1, fitting));
+}
+
 std::uint32_t jobs_of(const StudyOptions& options, const study::StudyPlan& plan, std::size_t runs) {
-  if (options.jobs > 0) return options.jobs;
+  if (options.jobs == kAuto) return fitting_jobs(plan, runs);
+  if (!options.jobs.empty()) return static_cast<std::uint32_t>(std::stoul(options.jobs));
   return plan.jobs > 0 ? plan.jobs : study::default_jobs(runs);
 }
 
@@ -136,6 +150,8 @@ void run_plan(const StudyOptions& options, const study::StudyPlan& plan, const s
                                {.program = program,
                                 .study_text = std::string(InputFile(file).text()),
                                 .jobs = jobs_of(options, plan, runs),
+                                .find_jobs = options.jobs == kAuto,
+                                .serve = options.program.empty() && !options.processes,
                                 .retry = options.retry,
                                 .fresh = options.fresh,
                                 .stop_requests = stop_requests},
@@ -202,8 +218,11 @@ void add_study_command(CLI::App& app) {
                       "changes the configuration of all runs, or the study's name and output");
   command
       ->add_option("--jobs", options->jobs,
-                   "runs at a time, which share the cores; half of the cores if left out")
-      ->check(CLI::Range(1u, 4096u));
+                   "runs at a time, which share the cores; half of the cores if left out; auto: on "
+                   "a GPU as many as are fastest, found by trying, on CPUs cores / threads")
+      ->check(CLI::Range(1u, 4096u) | CLI::IsMember({std::string(kAuto)}));
+  command->add_flag("--processes", options->processes,
+                    "every run in a process of its own, instead of run after run in one");
   add_verbosity(*command, options->verbosity);
   command->add_flag("--dry-run", options->dry_run, "list the runs and stop");
   command->add_flag("--status", options->status, "show how the study is, start nothing");
@@ -217,7 +236,7 @@ void add_study_command(CLI::App& app) {
   command->add_flag("--fresh", options->fresh,
                     "move runs of another configuration aside and run them again");
   command->add_option("--engine", options->program,
-                      "the program that trains; this one if left out");
+                      "the program that trains, a process for each run; this one if left out");
   command->callback([options] { run_study(*options); });
 }
 

@@ -47,12 +47,11 @@ TrainRequest read_request(const TrainOptions& options) {
     throw ConfigError("--resume and --overwrite contradict each other");
   }
   if (request.resume) {
-    path = options.resume + "/config.yaml";
-    if (!std::filesystem::exists(*path)) {
-      throw DataError(
-          fmt::format("{}: is no run directory: it has no config.yaml", options.resume));
-    }
-  } else if (!overrides.empty() && overrides.front().find('=') == std::string::npos) {
+    check_settings(overrides);
+    request.config = resume_request(options.resume, overrides).config;
+    return request;
+  }
+  if (!overrides.empty() && overrides.front().find('=') == std::string::npos) {
     if (!std::filesystem::exists(overrides.front())) check_settings(overrides);
     const ChosenFile file = choose_file(PresetKind::kRun, overrides.front());
     path = file.path;
@@ -61,14 +60,6 @@ TrainRequest read_request(const TrainOptions& options) {
   }
   check_settings(overrides);
   request.config = config::load_config(path, overrides);
-  if (!request.resume) return request;
-  if (config::config_hash(request.config) != config::config_hash(config::load_config(path, {}))) {
-    throw ConfigError(
-        fmt::format("{}: was started with another configuration; a run can only be "
-                    "resumed with its own",
-                    options.resume));
-  }
-  request.config.output = options.resume;
   return request;
 }
 
@@ -85,6 +76,22 @@ void run_train(const TrainOptions& options) {
 }
 
 }  // namespace
+
+TrainRequest resume_request(const std::string& folder, const std::vector<std::string>& overrides) {
+  const std::string path = folder + "/config.yaml";
+  if (!std::filesystem::exists(path)) {
+    throw DataError(fmt::format("{}: is no run directory: it has no config.yaml", folder));
+  }
+  TrainRequest request{.config = config::load_config(path, overrides), .resume = true};
+  if (config::config_hash(request.config) != config::config_hash(config::load_config(path, {}))) {
+    throw ConfigError(
+        fmt::format("{}: was started with another configuration; a run can only be "
+                    "resumed with its own",
+                    folder));
+  }
+  request.config.output = folder;
+  return request;
+}
 
 void add_train_command(CLI::App& app) {
   auto* command = app.add_subcommand("train", "Train a model, examples dealt by importance");

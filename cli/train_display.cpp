@@ -120,6 +120,7 @@ void TrainDisplay::show_epoch(const train::EpochReport& r) {
 }
 
 void TrainDisplay::print_line(const std::string& line) {
+  if (print_) return print_(line);
   painting_.clear();
   say("{}\n", line);
 }

@@ -2,9 +2,11 @@
 
 #include <chrono>
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 
 #include "cli/terminal/terminal.h"
 #include "impart/train/run.h"
@@ -16,8 +18,12 @@ namespace impart::cli {
 /// line per epoch.
 class TrainDisplay {
  public:
-  /// `part` is what the run is evaluated on: "test", "validation".
-  TrainDisplay(Verbosity verbosity, std::string_view part) : verbosity_(verbosity), part_(part) {}
+  /// `print` takes the lines that stay; on stderr if it is left out.
+  TrainDisplay(Verbosity verbosity, const config::RunConfig& config,
+               std::function<void(const std::string&)> print = {})
+      : verbosity_(verbosity),
+        part_(config.data.validation > 0 ? "validation" : "test"),
+        print_(std::move(print)) {}
 
   /// Calls this display, which must outlive it.
   train::RunObserver observer();
@@ -33,7 +39,8 @@ class TrainDisplay {
   void print_line(const std::string& line);
 
   const Verbosity verbosity_;
-  const std::string_view part_;
+  const std::string_view part_;  ///< what the run is evaluated on
+  const std::function<void(const std::string&)> print_;
   const Terminal terminal_ = look_at_terminal();
   Painting painting_;
   Clock::time_point last_paint_ = {}, next_loss_ = {};

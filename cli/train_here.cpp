@@ -2,7 +2,9 @@
 
 #include <chrono>
 #include <string>
+#include <vector>
 
+#include <fmt/format.h>
 #include <unistd.h>
 
 #include "cli/commands.h"
@@ -24,24 +26,9 @@ namespace {
 constexpr int kPreempted = 85;
 constexpr int kDiverged = 86;
 
-void print_summary(const TrainRequest& request, const train::RunOutcome& outcome) {
+void print_end(const TrainRequest& request, const train::RunOutcome& outcome) {
   if (request.json) return print_json_end(request, outcome);
-  const config::RunConfig& config = request.config;
-  const run::RunSummary& s = outcome.summary;
-  if (outcome.preempted) {
-    answer("stopped and checkpointed; go on with: impart train --resume {}\n", config.output);
-    return;
-  }
-  const data::Task& task = outcome.task;
-  const run::ResultColumn& column = run::column_of(task.metric);
-  answer("best {}{} {} (epoch {}), final {}, {:.1f} s, {} examples moved\n",
-         s.validation_examples > 0 ? "validation " : "", task.metric,
-         data::score_text(task, (s.*column.best).value_or(0)), s.best_epoch + 1,
-         data::score_text(task, (s.*column.last).value_or(0)), s.seconds_total, s.examples_moved);
-  if (s.diverged_at && outcome.failure.empty()) {
-    answer("diverged: the training loss is not finite since epoch {}\n", *s.diverged_at + 1);
-  }
-  answer("run directory: {}\n", config.output);
+  for (const std::string& line : summary_lines(request, outcome)) answer("{}\n", line);
 }
 
 /// With --json the events are the answer; a progress line stays where it cannot get between them.
@@ -60,6 +47,33 @@ void print_long_wait(const std::string& message) {
 
 }  // namespace
 
+std::vector<std::string> summary_lines(const TrainRequest& request,
+                                       const train::RunOutcome& outcome) {
+  const std::string& output = request.config.output;
+  const run::RunSummary& s = outcome.summary;
+  if (outcome.preempted) {
+    return {fmt::format("stopped and checkpointed; go on with: impart train --resume {}", output)};
+  }
+  const data::Task& task = outcome.task;
+  const run::ResultColumn& column = run::column_of(task.metric);
+  std::vector<std::string> lines = {fmt::format(
+      "best {}{} {} (epoch {}), final {}, {:.1f} s, {} examples moved",
+      s.validation_examples > 0 ? "validation " : "", task.metric,
+      data::score_text(task, (s.*column.best).value_or(0)), s.best_epoch + 1,
+      data::score_text(task, (s.*column.last).value_or(0)), s.seconds_total, s.examples_moved)};
+  if (s.diverged_at && outcome.failure.empty()) {
+    lines.push_back(fmt::format("diverged: the training loss is not finite since epoch {}",
+                                *s.diverged_at + 1));
+  }
+  lines.push_back("run directory: " + output);
+  return lines;
+}
+
+int exit_code(const train::RunOutcome& outcome) {
+  if (outcome.preempted) return kPreempted;
+  return outcome.failure.empty() ? 0 : kDiverged;
+}
+
 void keep_arguments(char**) {}
 void require_engine() {}
 void end_engine(int code) {
@@ -73,7 +87,7 @@ void train_here(const TrainRequest& request) {
       {.timeout = std::chrono::seconds(config.comm.timeout), .on_long_wait = print_long_wait});
   const bool is_first = communicator->rank() == 0;
   const train::RunOutcome outcome = comm::run_job(*communicator, [&] {
-    TrainDisplay display(request.verbosity, config.data.validation > 0 ? "validation" : "test");
+    TrainDisplay display(request.verbosity, config);
     const bool says_source = is_first && !request.source.empty() && !request.json &&
                              request.verbosity != Verbosity::kQuiet;
     if (says_source) say("{}\n", harmless(request.source));
@@ -86,16 +100,17 @@ void train_here(const TrainRequest& request) {
                                *communicator,
                                is_first ? observe(request, display) : train::RunObserver{});
   });
-  if (is_first) print_summary(request, outcome);
+  if (is_first) print_end(request, outcome);
   allow_lost_output();
-  if (outcome.preempted) throw ExitCode{kPreempted};
-  if (outcome.failure.empty()) return;
-  if (is_first) say("impart: {}: {}\n", config.output, outcome.failure);
-  throw ExitCode{kDiverged};
+  if (is_first && !outcome.failure.empty()) {
+    say("impart: {}: {}\n", config.output, outcome.failure);
+  }
+  if (const int code = exit_code(outcome); code != 0) throw ExitCode{code};
 }
 
 void add_commands(CLI::App& app) {
   add_train_command(app);
+  add_serve_command(app);
   add_trained_commands(app);
 }
 

@@ -5,6 +5,7 @@
 #include <torch/torch.h>
 
 #include "impart/feed/batch.h"
+#include "impart/feed/device_copies.h"
 #include "impart/feed/stored_feed.h"
 #include "impart/feed/tensor_feed.h"
 #include "impart/feed/token_feed.h"
@@ -39,13 +40,19 @@ std::unique_ptr<Feed> feed_from_store(const data::ExampleSet& set, std::uint64_t
                            .on_bad_example = spec.on_bad_example});
 }
 
-std::unique_ptr<Feed> feed_images(const data::Dataset& data, const DataFeedSpec& spec) {
+DeviceImages images_on_device(const LoadedData& data, const DataFeedSpec& spec) {
+  const data::ImageData& both = *data.dataset.images;
+  const data::ImageSet& images = spec.part == Part::kTrain ? both.train : both.test;
+  return data.copies ? data.copies->get(spec.part, images, spec.device)
+                     : put_on_device(images, spec.device);
+}
+
+std::unique_ptr<Feed> feed_images(const LoadedData& data, const DataFeedSpec& spec) {
   const bool train = spec.part == Part::kTrain;
-  const data::ExampleSet& set = train ? data.train : data.test;
+  const data::ExampleSet& set = train ? data.dataset.train : data.dataset.test;
   EpochAugmentation augmentation = epoch_augmentation(spec, set.count());
   if (spec.store == nullptr) {
-    const data::ImageSet& images = train ? data.images->train : data.images->test;
-    return make_device_feed(put_on_device(images, spec.device), std::move(augmentation));
+    return make_device_feed(images_on_device(data, spec), std::move(augmentation));
   }
   const auto shared = std::make_shared<const data::ExampleSet>(set);
   return feed_from_store(set, set.image_bytes(),
@@ -68,7 +75,7 @@ std::unique_ptr<Feed> make_data_feed(const LoadedData& data, const DataFeedSpec&
     return make_tensor_feed(spec.part == Part::kTrain ? data.tensors->train : data.tensors->test,
                             spec.device);
   }
-  return data.dataset.text ? feed_tokens(data.dataset, spec) : feed_images(data.dataset, spec);
+  return data.dataset.text ? feed_tokens(data.dataset, spec) : feed_images(data, spec);
 }
 
 }  // namespace impart::feed

@@ -12,6 +12,8 @@
 
 namespace impart::feed {
 
+class DeviceCopies;
+
 /// Examples as tensors on the CPU: example i is row i of both.
 struct TensorSet {
   torch::Tensor inputs;   ///< [N, ...], of any type: batches of rows are what the model is given
@@ -30,6 +32,8 @@ struct LoadedData {
   data::Dataset dataset;
   /// A program's own, in which case the data set has their labels and truth, but no payloads.
   std::shared_ptr<const TensorData> tensors = nullptr;
+  /// Where its images are on devices already, or will be for others; null: they are this run's own.
+  std::shared_ptr<DeviceCopies> copies = nullptr;
 
   bool in_memory() const { return tensors || dataset.in_memory(); }
   std::uint64_t payload_bytes() const;  ///< of all training examples together

@@ -1,5 +1,6 @@
 #include "impart/study/child.h"
 
+#include <algorithm>
 #include <array>
 #include <cerrno>
 #include <csignal>
@@ -20,22 +21,17 @@ extern char** environ;  // NOLINT: POSIX has it no other way
 namespace impart::study {
 namespace {
 
-/// Closes a descriptor.
-class Descriptor {
- public:
-  explicit Descriptor(int number) : number_(number) {}
-  ~Descriptor() { close(); }
-  Descriptor(const Descriptor&) = delete;
-  Descriptor& operator=(const Descriptor&) = delete;
-  int get() const { return number_; }
-  void close() {
-    if (number_ >= 0) ::close(number_);
-    number_ = -1;
-  }
-
- private:
-  int number_;
+struct Pipe {
+  Descriptor reading, writing;
 };
+
+Pipe make_pipe() {
+  std::array<int, 2> ends{};
+  if (::pipe2(ends.data(), O_CLOEXEC) != 0) {
+    throw IoError(fmt::format("cannot make a pipe: {}", std::strerror(errno)));
+  }
+  return {Descriptor(ends[0]), Descriptor(ends[1])};
+}
 
 std::vector<char*> pointers(std::vector<std::string>& texts) {
   std::vector<char*> result;
@@ -59,7 +55,7 @@ struct Launch {
   const char* program;
   char* const* arguments;
   char* const* environment;
-  int input, log, error_pipe;
+  int input, output, log, error_pipe;
   pid_t parent;
 };
 
@@ -69,7 +65,7 @@ struct Launch {
   ::prctl(PR_SET_PDEATHSIG, SIGTERM);
   if (::getppid() != launch.parent) ::_exit(EXIT_FAILURE);
   ::dup2(launch.input, STDIN_FILENO);
-  ::dup2(launch.log, STDOUT_FILENO);
+  ::dup2(launch.output, STDOUT_FILENO);
   ::dup2(launch.log, STDERR_FILENO);
   ::execve(launch.program, launch.arguments, launch.environment);
   const int error = errno;
@@ -79,18 +75,22 @@ struct Launch {
 
 }  // namespace
 
+void Descriptor::close() {
+  if (number_ >= 0) ::close(number_);
+  number_ = -1;
+}
+
 ChildProcess::ChildProcess(const ChildSpec& spec) {
   const Descriptor log(::open(spec.log.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0644));
   if (log.get() < 0) {
     throw IoError(fmt::format("{}: cannot open: {}", spec.log, std::strerror(errno)));
   }
-  const Descriptor input(::open("/dev/null", O_RDONLY | O_CLOEXEC));
-  std::array<int, 2> ends{};
-  if (::pipe2(ends.data(), O_CLOEXEC) != 0) {
-    throw IoError(fmt::format("cannot make a pipe: {}", std::strerror(errno)));
+  const Descriptor nothing(::open("/dev/null", O_RDONLY | O_CLOEXEC));
+  Pipe error_pipe = make_pipe(), to_child, from_child;
+  if (spec.has_pipes) {
+    to_child = make_pipe();
+    from_child = make_pipe();
   }
-  const Descriptor reading(ends[0]);
-  Descriptor writing(ends[1]);
   std::vector<std::string> arguments = spec.command;
   std::vector<std::string> variables = merged_environment(spec.environment);
   const auto argument_pointers = pointers(arguments);
@@ -98,28 +98,35 @@ ChildProcess::ChildProcess(const ChildSpec& spec) {
   const Launch launch{.program = arguments.front().c_str(),
                       .arguments = argument_pointers.data(),
                       .environment = variable_pointers.data(),
-                      .input = input.get(),
+                      .input = spec.has_pipes ? to_child.reading.get() : nothing.get(),
+                      .output = spec.has_pipes ? from_child.writing.get() : log.get(),
                       .log = log.get(),
-                      .error_pipe = writing.get(),
+                      .error_pipe = error_pipe.writing.get(),
                       .parent = ::getpid()};
   pid_ = ::fork();
   if (pid_ == 0) become(launch);
   if (pid_ < 0) throw IoError(fmt::format("cannot start a process: {}", std::strerror(errno)));
-  writing.close();
+  error_pipe.writing.close();
   int error = 0;
   ssize_t length = 0;
   do {
-    length = ::read(reading.get(), &error, sizeof(error));
+    length = ::read(error_pipe.reading.get(), &error, sizeof(error));
   } while (length < 0 && errno == EINTR);
   if (length == sizeof(error)) {
     ::waitpid(pid_, nullptr, 0);
     throw IoError(
         fmt::format("{}: cannot be started: {}", spec.command.front(), std::strerror(error)));
   }
+  input_ = std::move(to_child.writing);
+  output_ = std::move(from_child.reading);
+  if (spec.has_pipes) ::fcntl(output_.get(), F_SETFL, O_NONBLOCK);
 }
 
 ChildProcess::ChildProcess(ChildProcess&& other) noexcept
-    : pid_(std::exchange(other.pid_, -1)), end_(other.end_) {}
+    : pid_(std::exchange(other.pid_, -1)),
+      input_(std::move(other.input_)),
+      output_(std::move(other.output_)),
+      end_(other.end_) {}
 
 ChildProcess::~ChildProcess() {
   if (pid_ < 0 || end_) return;
@@ -137,6 +144,27 @@ std::optional<ChildEnd> ChildProcess::poll() {
 
 void ChildProcess::signal(int number) {
   if (!end_) ::kill(-pid_, number);
+}
+
+void ChildProcess::write(std::string_view text) {
+  while (!text.empty()) {
+    const ssize_t written = ::write(input_.get(), text.data(), text.size());
+    if (written < 0 && errno != EINTR) return;
+    text.remove_prefix(static_cast<std::size_t>(std::max<ssize_t>(written, 0)));
+  }
+}
+
+std::string ChildProcess::read() {
+  std::string text;
+  std::array<char, 4096> piece{};
+  for (;;) {
+    const ssize_t length = ::read(output_.get(), piece.data(), piece.size());
+    if (length > 0) {
+      text.append(piece.data(), static_cast<std::size_t>(length));
+    } else if (length == 0 || errno != EINTR) {
+      return text;
+    }
+  }
 }
 
 }  // namespace impart::study

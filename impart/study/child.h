@@ -3,16 +3,39 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <string_view>
+#include <utility>
 #include <vector>
 
 #include <sys/types.h>
 
 namespace impart::study {
 
+/// Closes a descriptor.
+class Descriptor {
+ public:
+  explicit Descriptor(int number = -1) : number_(number) {}
+  ~Descriptor() { close(); }
+  Descriptor(Descriptor&& other) noexcept : number_(std::exchange(other.number_, -1)) {}
+  Descriptor& operator=(Descriptor&& other) noexcept {
+    std::swap(number_, other.number_);
+    return *this;
+  }
+  Descriptor(const Descriptor&) = delete;
+  Descriptor& operator=(const Descriptor&) = delete;
+
+  int get() const { return number_; }
+  void close();
+
+ private:
+  int number_;
+};
+
 /// What a process is started with.
 struct ChildSpec {
-  std::vector<std::string> command;           ///< the program's path first
-  std::string log;                            ///< its stdout and stderr are appended to this file
+  std::vector<std::string> command;  ///< the program's path first
+  std::string log;                   ///< its stdout and stderr are appended to this file
+  bool has_pipes = false;  ///< its stdin and stdout are pipes instead: see write() and read()
   std::vector<std::string> environment = {};  ///< "NAME=value": set, unless the caller's has it
 };
 
@@ -42,8 +65,16 @@ class ChildProcess {
   /// Sends a signal to its whole group; nothing if it has ended.
   void signal(int number);
 
+  /// Where it has pipes: hands it a text. Nothing if it no longer reads; poll() will tell.
+  void write(std::string_view text);
+  /// Where it has pipes: what it has printed since the last call. Does not wait.
+  std::string read();
+  /// Where it has pipes: it has been told everything.
+  void close_input() { input_.close(); }
+
  private:
   pid_t pid_ = -1;
+  Descriptor input_, output_;  ///< our ends of the pipes
   std::optional<ChildEnd> end_;
 };
 

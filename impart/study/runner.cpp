@@ -7,6 +7,7 @@
 #include <deque>
 #include <exception>
 #include <filesystem>
+#include <optional>
 #include <thread>
 
 #include <fmt/format.h>
@@ -17,7 +18,9 @@
 #include "impart/core/file.h"
 #include "impart/run/run_files.h"
 #include "impart/study/child.h"
+#include "impart/study/job_tuner.h"
 #include "impart/study/lock.h"
+#include "impart/study/server.h"
 
 namespace impart::study {
 namespace {
@@ -32,6 +35,7 @@ constexpr double kPatience = 60;  ///< seconds for the children of a killed stud
 constexpr auto kLook = 10ms;
 constexpr auto kTell = 200ms;
 constexpr std::size_t kMostMisfits = 5;
+constexpr std::uint32_t kMostJobsOnGpu = 32;
 
 void make_folder(const std::string& path) {
   std::error_code error;
@@ -43,6 +47,11 @@ void write_text(const std::string& path, std::string_view text) {
   OutputFile file(path);
   file.write(text);
   file.commit();
+}
+
+void remove_if_empty(const std::string& path) {
+  std::error_code missing;
+  if (fs::file_size(path, missing) == 0 && !missing) fs::remove(path, missing);
 }
 
 /// Where runs that no longer fit go: old/1, old/2, …, the first that is not there yet.
@@ -62,6 +71,12 @@ std::string describe(const ChildEnd& end, const std::string& folder) {
   return line.empty() || end.signal != 0 ? how : fmt::format("{}: {}", how, line);
 }
 
+/// The libraries below the engine have thread pools of their own.
+std::vector<std::string> environment_for(std::uint32_t threads) {
+  return {fmt::format("OMP_NUM_THREADS={}", threads),
+          fmt::format("OPENBLAS_NUM_THREADS={}", threads)};
+}
+
 struct RunningChild {
   std::size_t run;  ///< index into record.runs
   ChildProcess process;
@@ -73,7 +88,9 @@ class StudyRunner {
       : plan_(plan),
         spec_(spec),
         observer_(observer),
-        threads_(std::max(1u, std::thread::hardware_concurrency() / std::max(1u, spec.jobs))) {}
+        threads_(std::max(1u, std::thread::hardware_concurrency() / std::max(1u, spec.jobs))) {
+    if (spec.serve) pool_.emplace(pool_spec());
+  }
 
   StudyOutcome run();
 
@@ -83,9 +100,17 @@ class StudyRunner {
   void move_misfits_aside();
   void fill_queue();
   void run_queue();
+  ServerPoolSpec pool_spec() const;
   void start_next();
+  bool has_room();
   void start(std::size_t run);
+  void start_process(const RunOrder& order);
+  void signal_all(int number);
   void collect();
+  void collect_processes();
+  void collect_from_servers();
+  void return_to_queue(std::size_t run);
+  void note_end();
   void settle(std::size_t run, const ChildEnd& end);
   void mark_failed(std::size_t run, const std::string& reason);
   void obey_stop_requests();
@@ -95,10 +120,15 @@ class StudyRunner {
   std::string folder_of(std::size_t run) const {
     return fmt::format("{}/{}", plan_.directory, record_.runs[run].folder);
   }
+  std::string servers_log() const { return plan_.directory + "/servers.log"; }
   StudyProgress progress() const {
-    return {
-        .record = record_, .reports = reports_, .jobs = spec_.jobs, .is_stopping = stop_level_ > 0};
+    return {.record = record_, .reports = reports_, .jobs = jobs(), .is_stopping = stop_level_ > 0};
   }
+  bool is_finding_jobs() const {
+    return spec_.find_jobs && pool_ && pool_->cards().value_or(0) > 0;
+  }
+  std::uint32_t jobs() const { return is_finding_jobs() ? tuner_.jobs() : spec_.jobs; }
+  std::size_t running() const { return children_.size() + (pool_ ? pool_->running() : 0); }
   void note(const std::string& text) const {
     if (observer_.note) observer_.note(text);
   }
@@ -112,6 +142,9 @@ class StudyRunner {
   std::vector<bool> tried_;         ///< of record_.runs: started by this process
   std::deque<std::size_t> queue_;
   std::vector<RunningChild> children_;
+  std::optional<ServerPool> pool_;
+  bool server_died_ = false;  ///< runs are processes from then on
+  JobTuner tuner_{kMostJobsOnGpu};
   int stop_level_ = 0;
   std::string disk_problem_;  ///< why no further run is started
   Clock::time_point told_ = {};
@@ -198,21 +231,38 @@ void StudyRunner::start(std::size_t run) {
   }
   run::clear_status(folder);
   const std::uint32_t wanted = config_of(plan_, record_.runs[run]).threads;
-  const std::uint32_t threads = wanted > 0 ? wanted : threads_;
-  // The libraries below the engine have thread pools of their own.
-  children_.push_back(
-      {run, ChildProcess({.command = {spec_.program, "train", "--resume", folder,
-                                      fmt::format("threads={}", threads)},
-                          .log = folder + "/log.txt",
-                          .environment = {fmt::format("OMP_NUM_THREADS={}", threads),
-                                          fmt::format("OPENBLAS_NUM_THREADS={}", threads)}})});
+  const RunOrder order{.run = run, .folder = folder, .threads = wanted > 0 ? wanted : threads_};
+  pool_ && !server_died_ ? pool_->start(order) : start_process(order);
   tried_[run] = true;
   reports_[run].state = Standing::kRunning;
   reports_[run].reason.clear();
 }
 
+void StudyRunner::start_process(const RunOrder& order) {
+  children_.push_back(
+      {order.run, ChildProcess({.command = {spec_.program, "train", "--resume", order.folder,
+                                            fmt::format("threads={}", order.threads)},
+                                .log = order.folder + "/log.txt",
+                                .environment = environment_for(order.threads)})});
+}
+
+ServerPoolSpec StudyRunner::pool_spec() const {
+  const auto on_cpu = [](const PlannedArm& arm) {
+    return arm.config.device == config::RunConfig::Device::kCpu;
+  };
+  return {.program = spec_.program,
+          .log = servers_log(),
+          .may_use_gpu = !std::all_of(plan_.arms.begin(), plan_.arms.end(), on_cpu),
+          .environment = environment_for(threads_)};
+}
+
+bool StudyRunner::has_room() {
+  if (running() >= jobs()) return false;
+  return !pool_ || server_died_ || pool_->has_room(jobs());
+}
+
 void StudyRunner::start_next() {
-  while (!queue_.empty() && children_.size() < spec_.jobs) {
+  while (!queue_.empty() && has_room()) {
     const std::size_t run = queue_.front();
     queue_.pop_front();
     start(run);
@@ -247,6 +297,48 @@ void StudyRunner::settle(std::size_t run, const ChildEnd& end) {
 }
 
 void StudyRunner::collect() {
+  collect_processes();
+  if (pool_) collect_from_servers();
+}
+
+void StudyRunner::collect_from_servers() {
+  const ServerPool::Ends ends = pool_->collect();
+  for (const EndedRun& ended : ends.runs) {
+    settle(ended.run, ended.end);
+    if (is_finding_jobs()) note_end();
+  }
+  for (const std::size_t run : ends.returned) return_to_queue(run);
+  if (ends.orphans.empty()) return;
+  if (stop_level_ > 0) {  // it was told to
+    for (const std::size_t run : ends.orphans) settle(run, {.signal = SIGKILL});
+    return;
+  }
+  if (!server_died_) {
+    note(fmt::format(
+        "the process that had {} of the runs {}: they, and all that follow, get processes of "
+        "their own",
+        ends.orphans.size(), ends.death));
+  }
+  server_died_ = true;
+  for (const std::size_t run : ends.orphans) start(run);
+}
+
+/// A run that was given to a server and not begun.
+void StudyRunner::return_to_queue(std::size_t run) {
+  if (stop_level_ > 0) return settle(run, {.code = kPreempted});
+  reports_[run] = inspect_run(plan_.directory, record_.runs[run], record_.metric);
+  queue_.push_front(run);
+}
+
+void StudyRunner::note_end() {
+  const bool had_found = tuner_.has_found();
+  tuner_.note_end(std::chrono::duration<double>(Clock::now().time_since_epoch()).count());
+  if (!had_found && tuner_.has_found()) {
+    note(fmt::format("{} runs at a time are best", tuner_.jobs()));
+  }
+}
+
+void StudyRunner::collect_processes() {
   for (std::size_t i = 0; i < children_.size();) {
     const auto end = children_[i].process.poll();
     if (!end) {
@@ -268,15 +360,20 @@ void StudyRunner::obey_stop_requests() {
   if (level <= stop_level_) return;
   if (stop_level_ == 0) queue_.clear();
   stop_level_ = level;
-  for (RunningChild& child : children_) child.process.signal(level > 1 ? SIGKILL : SIGTERM);
+  signal_all(level > 1 ? SIGKILL : SIGTERM);
+}
+
+void StudyRunner::signal_all(int number) {
+  for (RunningChild& child : children_) child.process.signal(number);
+  if (pool_) pool_->signal(number);
 }
 
 /// Lets the runs under way checkpoint, because the study cannot go on.
 void StudyRunner::stop_children() {
   queue_.clear();
   stop_level_ = std::max(stop_level_, 1);
-  for (RunningChild& child : children_) child.process.signal(SIGTERM);
-  while (!children_.empty()) {
+  signal_all(SIGTERM);
+  while (running() > 0) {
     obey_stop_requests();
     collect();
     std::this_thread::sleep_for(kLook);
@@ -286,14 +383,16 @@ void StudyRunner::stop_children() {
 void StudyRunner::tell() {
   if (!observer_.progress || Clock::now() - told_ < kTell) return;
   told_ = Clock::now();
-  for (const RunningChild& child : children_) {
-    reports_[child.run].epochs_done = epochs_done(folder_of(child.run));
+  std::vector<std::size_t> under_way = pool_ ? pool_->runs() : std::vector<std::size_t>();
+  for (const RunningChild& child : children_) under_way.push_back(child.run);
+  for (const std::size_t run : under_way) {
+    reports_[run].epochs_done = epochs_done(folder_of(run));
   }
   observer_.progress(progress());
 }
 
 void StudyRunner::run_queue() {
-  while (!queue_.empty() || !children_.empty()) {
+  while (!queue_.empty() || running() > 0) {
     obey_stop_requests();
     if (disk_problem_.empty()) start_next();
     collect();
@@ -303,7 +402,7 @@ void StudyRunner::run_queue() {
                                 disk_problem_));
     }
     tell();
-    if (!children_.empty()) std::this_thread::sleep_for(kLook);
+    if (running() > 0) std::this_thread::sleep_for(kLook);
   }
 }
 
@@ -326,6 +425,8 @@ StudyOutcome StudyRunner::run() {
     stop_children();
     throw;
   }
+  pool_.reset();
+  remove_if_empty(servers_log());
   StudyOutcome outcome{.record = record_, .reports = reports_};
   for (const RunReport& report : reports_) {
     outcome.done += report.state == Standing::kDone ? 1 : 0;

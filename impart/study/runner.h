@@ -15,8 +15,11 @@ struct RunnerSpec {
   std::string program;  ///< path of the engine: it is called as PROGRAM train --resume FOLDER …
   std::string study_text;  ///< what the user wrote; kept as study.yaml
   std::uint32_t jobs = 1;  ///< runs at a time
-  bool retry = false;      ///< start failed runs again
-  bool fresh = false;      ///< move runs of another configuration aside, instead of refusing
+  bool find_jobs = false;  ///< on a GPU: find out how many are best, instead
+  /// Whether PROGRAM serve takes run after run in one process; else each has a process of its own.
+  bool serve = false;
+  bool retry = false;  ///< start failed runs again
+  bool fresh = false;  ///< move runs of another configuration aside, instead of refusing
   /// How often the user has asked to stop: once lets the runs checkpoint, twice kills them.
   std::function<int()> stop_requests = {};
 };
@@ -49,10 +52,11 @@ std::uint32_t default_jobs(std::size_t runs);
 /// Runs what is not finished yet, and leaves a study directory: study.yaml, study.json and a run
 /// directory for every run, with the engine's output in its log.txt.
 ///
-/// Runs are child processes, `jobs` at a time, which share the cores. Every run starts, starts
-/// again and goes on in the same way: its config.yaml is written, then the engine resumes it. So
-/// the study, too, may be killed at any moment and started again. A run that fails is marked FAILED
-/// and does not stop the others.
+/// Runs are child processes, `jobs` at a time, which share the cores, or share servers
+/// (server.h), with the same results. If a server dies, the runs that it had start again as
+/// processes, and so do all later ones. Every run starts, starts again and goes on in the same way:
+/// its config.yaml is written, then the engine resumes it. So the study, too, may be killed at any
+/// moment and started again. A run that fails is marked FAILED and does not stop the others.
 ///
 /// ConfigError if another process runs this study, or a run directory holds another
 /// configuration. IoError if the disk is full or the program cannot be started; runs under way are

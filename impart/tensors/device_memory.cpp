@@ -4,6 +4,8 @@
 #include <c10/cuda/CUDAFunctions.h>
 #include <c10/util/Exception.h>
 
+#include "impart/tensors/recording.h"
+
 namespace impart::tensors {
 namespace {
 
@@ -28,6 +30,7 @@ void forget_memory_peak() {
 }
 
 void free_kept_memory() {
+  const std::lock_guard lock(recording_mutex());
   allocator::emptyCache();
 }
 

@@ -17,8 +17,19 @@ cuda::Stream current_stream() {
   return c10::cuda::getCurrentCUDAStream().stream();
 }
 
+namespace {
+
+/// One for each thread that trains: torch's pool hands out the same stream again after a while, and
+/// what one run records must not meet another's work.
+c10::cuda::CUDAStream side_stream_of_thread() {
+  static thread_local const c10::cuda::CUDAStream stream = c10::cuda::getStreamFromPool();
+  return stream;
+}
+
+}  // namespace
+
 struct SideStream::State {
-  c10::cuda::CUDAStream stream = c10::cuda::getStreamFromPool();
+  c10::cuda::CUDAStream stream = side_stream_of_thread();
   at::cuda::CUDAEvent before, after;
   std::vector<at::Tensor> kept;
   bool is_used = false;

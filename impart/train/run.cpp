@@ -93,6 +93,14 @@ RunOutcome train(const RunSpec& spec, comm::Communicator& communicator, const Ru
   return trainer.run(directory, began);
 }
 
+feed::LoadedData load_data(const RunSpec& spec) {
+  if (spec.own_data) {
+    return hold_out_validation(feed::take_own_data(spec.own_data(), spec.config.data.name),
+                               spec.config);
+  }
+  return spec.load_data ? spec.load_data(spec.config) : load_run_data(spec.config);
+}
+
 /// A run that goes on has its weights in a checkpoint.
 void check_start(const RunSpec& spec, const feed::LoadedData& data) {
   const std::string& from = spec.config.model.from;
@@ -132,10 +140,7 @@ RunOutcome run_training(const RunSpec& spec, comm::Communicator& communicator,
   set_threads(spec.config, communicator);
   set_precision(spec.config);
   communicator.set_activity({.phase = "load"});
-  feed::LoadedData data =
-      spec.own_data ? hold_out_validation(
-                          feed::take_own_data(spec.own_data(), spec.config.data.name), spec.config)
-                    : load_run_data(spec.config);
+  feed::LoadedData data = load_data(spec);
   facts.data = data_facts(data);
   config::check_rules(spec.config, facts);
   if (spec.own_model) check_own_model(*spec.own_model);

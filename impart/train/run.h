@@ -16,6 +16,7 @@ namespace impart::models {
 class Classifier;
 }  // namespace impart::models
 namespace impart::feed {
+struct LoadedData;
 struct OwnData;
 }  // namespace impart::feed
 
@@ -89,6 +90,8 @@ struct RunSpec {
   std::shared_ptr<models::Classifier> own_model = nullptr;
   /// Called once on every process, which all must get the same; empty: the config's data set.
   std::function<feed::OwnData()> own_data = {};
+  /// Reads the config's data set, such as DataCache::load; empty: load_run_data.
+  std::function<feed::LoadedData(const config::RunConfig&)> load_data = {};
 };
 
 /// How a run ended.

@@ -5,6 +5,7 @@
 #include <c10/cuda/CUDAStream.h>
 
 #include "impart/cuda/graph.h"
+#include "impart/tensors/recording.h"
 
 namespace impart::train {
 
@@ -16,6 +17,7 @@ StepGraph::StepGraph() : state_(std::make_unique<State>()) {}
 StepGraph::~StepGraph() = default;
 
 void StepGraph::record(const std::function<void()>& work) {
+  const std::lock_guard lock(tensors::recording_mutex());
   // Other threads may go on with their own work meanwhile.
   state_->graph.capture_begin({0, 0}, cudaStreamCaptureModeThreadLocal);
   try {
