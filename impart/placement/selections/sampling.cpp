@@ -81,7 +81,8 @@ class PartSampler {
       weights_[index(known[at])] =
           static_cast<float>(scale / (static_cast<double>(draws) * chances[at]));
     }
-    std::sort(list.begin(), list.end());
+    const auto drawn = list.begin() + static_cast<std::ptrdiff_t>(visits - draws);
+    std::inplace_merge(list.begin(), drawn, list.end());
     return list;
   }
 

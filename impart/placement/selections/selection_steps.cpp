@@ -89,12 +89,21 @@ double mean_of(std::span<const ExampleId> ids, std::span<const float> scores) {
 }
 
 std::vector<ExampleId> ids_of(const Parts& parts) {
-  std::vector<ExampleId> ids;
+  std::uint64_t end = 0, count = 0;
   for (std::uint32_t worker = 0; worker < parts.workers(); ++worker) {
     const auto part = parts.of(WorkerId{worker});
-    ids.insert(ids.end(), part.begin(), part.end());
+    count += part.size();
+    if (!part.empty()) end = std::max(end, index(part.back()) + 1);
   }
-  std::sort(ids.begin(), ids.end());
+  std::vector<bool> is_there(end);
+  for (std::uint32_t worker = 0; worker < parts.workers(); ++worker) {
+    for (const ExampleId id : parts.of(WorkerId{worker})) is_there[index(id)] = true;
+  }
+  std::vector<ExampleId> ids;
+  ids.reserve(count);
+  for (std::uint64_t id = 0; id < end; ++id) {
+    if (is_there[id]) ids.push_back(ExampleId{id});
+  }
   return ids;
 }
 

@@ -44,7 +44,7 @@ std::vector<ExampleId> highest(std::span<const ExampleId> ids, std::span<const f
 /// if there are none.
 double mean_of(std::span<const ExampleId> ids, std::span<const float> scores);
 
-/// All ids of the parts, ascending.
+/// All ids of the parts, ascending. Linear in time.
 std::vector<ExampleId> ids_of(const Parts& parts);
 
 /// Calls f(ids) for each part, or once for all of them together, as the scope says.
