@@ -93,6 +93,15 @@ placement::Partition deal_by_turns(const Scores& importance, const placement::Pa
   return placement::deal_in_snake(importance, spec);
 }
 
+TEST_F(OwnRun, HoldsOutOfTensorsWhatItHoldsOutOfImages) {
+  config_.data.validation = 0.2;
+  const auto outcome =
+      run_alone({.config = config_, .own_data = [] { return feed::OwnData{shapes_as_tensors()}; }});
+  EXPECT_EQ(outcome.summary.weights_sha256, weights_by_name(config_));
+  EXPECT_NEAR(static_cast<double>(outcome.summary.validation_examples), 18, 5);
+  EXPECT_EQ(outcome.summary.examples + outcome.summary.validation_examples, 90u);
+}
+
 TEST_F(OwnRun, GoesOnWithRowsOfItsOwnWhereItWasStopped) {
   const placement::OwnRows own{.heuristics = {{{"turns", "as snake", deal_by_turns}}},
                                .notions = {{{"squared", "square of the mean loss", slow_visits},

@@ -178,8 +178,8 @@ class PipeTest(TerminalTest):
                          ["start", "repartition", "epoch", "repartition", "epoch", "repartition",
                           "epoch", "end"])
         self.assertEqual(events[0], {"event": "start", "name": "run", "output": "run", "epoch": 0,
-                                     "epochs": 3, "examples": 320, "workers": 4, "processes": 1,
-                                     "device": "cpu"})
+                                     "epochs": 3, "examples": 320, "evaluated_on": "test", "workers": 4,
+                                     "processes": 1, "device": "cpu"})
         self.assertEqual([event["kind"] for event in events if event["event"] == "repartition"],
                          ["random", "random", "heuristic"])
         run = self.run_folder("run")
