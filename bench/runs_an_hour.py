@@ -19,7 +19,7 @@ import tempfile
 import time
 
 PRESET = pathlib.Path(__file__).resolve().parents[1] / "presets/dais/cifar10-resnet18-stripes.yaml"
-PHASES = ["train", "tracking", "partition", "exchange", "eval", "checkpoint", "other"]
+PHASES = ["train", "tracking", "partition", "exchange", "refresh", "eval", "checkpoint", "other"]
 
 
 def summary_of(folder):

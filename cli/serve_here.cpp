@@ -36,7 +36,7 @@
 namespace impart::cli {
 namespace {
 
-using Json = nlohmann::json;
+using Json = nlohmann::ordered_json;
 
 constexpr int kStopped = 85;
 constexpr std::size_t kMostSets = 3;
