@@ -159,11 +159,13 @@ class Server {
  public:
   explicit Server(std::uint32_t streams) : streams_(streams) {}
 
-  /// Returns when there are no more orders, and all are carried out.
+  /// Returns when there are no more orders, and all are carried out. DataError for what is no
+  /// order.
   void serve();
 
  private:
   void take(const Order& order);
+  void finish();
   void work();
   std::optional<Order> next_order();
   int carry_out(const Order& order);
@@ -184,7 +186,16 @@ class Server {
 void Server::serve() {
   answers_.say({{"cards", torch::cuda::device_count()}});
   OrderReader reader;
-  while (const auto order = reader.next()) take(*order);
+  try {
+    while (const auto order = reader.next()) take(*order);
+  } catch (const Error&) {
+    finish();
+    throw;
+  }
+  finish();
+}
+
+void Server::finish() {
   {
     const std::lock_guard lock(mutex_);
     is_over_ = true;

@@ -105,6 +105,32 @@ class Shared(StudyTest):
             self.assertIn("epoch   2/2", log)
             self.assertEqual(len(log.splitlines()), len(apart.splitlines()), log + apart)
 
+    def test_a_server_answers_every_order(self):
+        folders = [self.folder / name for name in ("first", "second", "empty")]
+        for folder, run in zip(folders, [*self.runs[:2], None]):
+            folder.mkdir()
+            if run:
+                shutil.copy(self.home.folder / "served" / run / "config.yaml", folder)
+        orders = [json.dumps({"run": i, "folder": str(folder), "threads": 2})
+                  for i, folder in enumerate(folders)]
+        done = subprocess.run([IMPART, "serve", "--streams", "2"], input="\n".join(orders) + "\n",
+                              text=True, capture_output=True, check=False)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        answers = [json.loads(line) for line in done.stdout.splitlines()]
+        self.assertIn("cards", answers[0])
+        self.assertEqual({answer["run"] for answer in answers if "started" in answer}, {0, 1, 2})
+        self.assertEqual({answer["run"]: answer["code"] for answer in answers if "code" in answer},
+                         {0: 0, 1: 0, 2: 65})
+        for folder, run in zip(folders, self.runs[:2]):
+            self.assertEqual(results_of(folder), results_of(self.home.folder / "served" / run))
+        self.assertIn("it has no config.yaml", (folders[2] / "log.txt").read_text())
+
+    def test_a_server_refuses_what_is_no_order(self):
+        done = subprocess.run([IMPART, "serve"], input="go\n", text=True, capture_output=True,
+                              check=False)
+        self.assertEqual(done.returncode, 65)
+        self.assertIn("'go' is no order", done.stderr)
+
     def test_the_servers_have_nothing_to_say(self):
         self.assertFalse((self.home.folder / "served" / "servers.log").exists())
         self.assertNotIn("processes of their own", self.said)
