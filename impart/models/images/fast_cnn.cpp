@@ -27,7 +27,7 @@ struct LayerSpec {
   bool pool;
 };
 
-constexpr LayerSpec kLayers[] = {{48, false},  {64, true},  {64, false}, {256, true},
+constexpr LayerSpec kLayers[] = {{32, false},  {64, true},  {64, false}, {256, true},
                                  {256, false}, {384, true}, {384, false}};
 
 /// Of the features: keeps the first logits small, though they are made of maxima.
