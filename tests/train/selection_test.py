@@ -163,18 +163,31 @@ class InterruptedRun(SelectionTest):
             self.assertEqual(run.summary()[number], expected.summary()[number], strategy)
 
 
+    def check_every_fourth(self, first):
+        for strategy in strategies()[first::4]:
+            with self.subTest(strategy):
+                self.check(strategy)
+
+
+# In four parts, which may be run beside each other.
 class InterruptedTest(InterruptedRun):
-    def test_half_of_the_strategies_end_with_the_same_bits(self):
-        for strategy in strategies()[0::2]:
-            with self.subTest(strategy):
-                self.check(strategy)
+    def test_the_first_strategies_end_with_the_same_bits(self):
+        self.check_every_fourth(0)
 
 
-class OtherInterruptedTest(InterruptedRun):
-    def test_the_other_half_ends_with_the_same_bits(self):
-        for strategy in strategies()[1::2]:
-            with self.subTest(strategy):
-                self.check(strategy)
+class SecondInterruptedTest(InterruptedRun):
+    def test_the_second_strategies_end_with_the_same_bits(self):
+        self.check_every_fourth(1)
+
+
+class ThirdInterruptedTest(InterruptedRun):
+    def test_the_third_strategies_end_with_the_same_bits(self):
+        self.check_every_fourth(2)
+
+
+class FourthInterruptedTest(InterruptedRun):
+    def test_the_fourth_strategies_end_with_the_same_bits(self):
+        self.check_every_fourth(3)
 
 
 if __name__ == "__main__":
