@@ -37,6 +37,7 @@ set(IMPART_HEADERS_core
   impart/placement/ranking.h
   impart/placement/rows.h
   impart/placement/schedule.h
+  impart/placement/selections.h
   impart/placement/step_plan.h)
 
 # Configurations, processes, studies, results and reports.

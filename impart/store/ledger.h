@@ -45,6 +45,7 @@ struct PhaseSeconds {
   }
 };
 
+/// One of PhaseSeconds.
 struct Phase {
   std::string_view name;  ///< in files
   double PhaseSeconds::*seconds;

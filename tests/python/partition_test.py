@@ -222,7 +222,8 @@ class LockTest(unittest.TestCase):
         spec = impart._core.PlacementSpec()
         spec.workers = 64
         ownership = impart._core.Ownership(spec, owners.size, None)
-        ownership.restore(owners, np.zeros(0, np.float32), np.zeros(0, np.uint64))
+        none = np.zeros(0, np.uint64)
+        ownership.restore(owners, np.zeros(0, np.float32), arrivals=none, gone=none)
         work = {
             "partition": lambda: impart._core.partition(importance, "balanced", 64, 0, 0, None,
                                                         owners, 64),

@@ -45,6 +45,7 @@ MODELS = {
     "resnet34": {**IMAGES, **LARGE},
     "resnet50": {**IMAGES, **LARGE},
     "small-cnn": IMAGES,
+    "fast-cnn": {**IMAGES, **LARGE},
     "mlp": IMAGES,
     "gpt-tiny": LANGUAGE,
     "gpt-mini": LANGUAGE,
