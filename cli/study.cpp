@@ -220,7 +220,11 @@ void add_study_command(CLI::App& app) {
       ->add_option("--jobs", options->jobs,
                    "runs at a time, which share the cores; half of the cores if left out; auto: on "
                    "a GPU as many as are fastest, found by trying, on CPUs cores / threads")
-      ->check(CLI::Range(1u, 4096u) | CLI::IsMember({std::string(kAuto)}));
+      ->check([](const std::string& text) {
+        const bool fits = text == kAuto || CLI::Range(1u, 4096u)(text).empty();
+        return fits ? ""
+                    : fmt::format("'{}' is neither {} nor a number from 1 to 4096", text, kAuto);
+      });
   command->add_flag("--processes", options->processes,
                     "every run in a process of its own, instead of run after run in one");
   add_verbosity(*command, options->verbosity);
@@ -230,7 +234,11 @@ void add_study_command(CLI::App& app) {
       ->add_option("--power", options->power,
                    "say how many seeds it takes to see this difference of the metric, by the runs "
                    "so far; start nothing")
-      ->check(CLI::PositiveNumber);
+      ->check([](const std::string& text) {
+        double difference = 0;
+        const bool positive = CLI::detail::lexical_cast(text, difference) && difference > 0;
+        return positive ? "" : fmt::format("'{}' is no number above 0", text);
+      });
   command->add_flag("--json", options->json, "with --status and --power: as JSON");
   command->add_flag("--retry", options->retry, "start failed runs again");
   command->add_flag("--fresh", options->fresh,

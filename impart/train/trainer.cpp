@@ -176,10 +176,15 @@ void Trainer::settle_stores() {
   settled_ = true;
 }
 
-bool Trainer::train_epoch() {
-  const PhaseTimer timer(engine_.clock(), &store::PhaseSeconds::step);
+void Trainer::select_visits() {
+  const PhaseTimer timer(engine_.clock(), &store::PhaseSeconds::partition);
   selection_.begin(position_.epoch, summary_.visits);
   plan_ = &selection_.plan();
+}
+
+bool Trainer::train_epoch() {
+  const PhaseTimer timer(engine_.clock(), &store::PhaseSeconds::step);
+  select_visits();
   visits_.begin(*plan_, position_.step);
   engine_.begin_epoch(*plan_, position_.epoch, position_.step, selection_.weights());
   report("train");

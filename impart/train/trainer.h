@@ -53,6 +53,7 @@ class Trainer {
   void advance_moves();
   void finish_moves();
   void settle_stores();
+  void select_visits();
   bool train_epoch();  ///< false: stopped early
   bool agree_to_stop();
   bool is_due(const config::EpochInterval& every, std::uint32_t epochs) const;

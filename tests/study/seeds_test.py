@@ -115,7 +115,8 @@ class SeedsNeeded(SeedsTest):
     def test_are_told_from_the_runs_so_far(self):
         name = self.write(GROWING.replace("{until: UNTIL, at_most: 8, at_least: 2, master: 7}", "[1, 2]"))
         self.fail_with(2, "study has no runs yet", name, "--power", 0.5)
-        self.fail_with(2, "--power", name, "--power", 0)
+        self.fail_with(2, "--power: '0' is no number above 0", name, "--power", 0)
+        self.fail_with(2, "--jobs: 'some' is neither auto nor a number", name, "--jobs", "some")
         self.succeed(name)
         out, _ = self.succeed(name, "--power", 0.5)
         self.assertIn("fewer than 3 pairs with the baseline 'vanilla'", out)

@@ -13,8 +13,8 @@ void RunCosts::add_seconds(const PhaseReading& reading,
   const store::PhaseSeconds& took = reading.seconds;
   seconds_.seconds += took;
   seconds_.host_wait += reading.host_wait;
-  const bool is_partition = event && *event != placement::ScheduleEvent::Kind::kExchange;
-  (is_partition ? summary.seconds_partition : summary.seconds_exchange) +=
+  const bool is_exchange = event && *event == placement::ScheduleEvent::Kind::kExchange;
+  (is_exchange ? summary.seconds_exchange : summary.seconds_partition) +=
       took.partition + took.importance_pass + took.exchange;
   summary.seconds_importance_pass += took.importance_pass;
   summary.seconds_train += took.training();
