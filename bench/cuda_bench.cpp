@@ -3,8 +3,10 @@
 //   build/gpu/bin/cuda_bench kernels           each kernel against the time its bytes need
 //   build/gpu/bin/cuda_bench steps [MODEL]     a training step by precision, workers and tracking
 //   build/gpu/bin/cuda_bench startup TRIALS    the first epoch, with so many algorithms of cuDNN
-//   tried build/gpu/bin/cuda_bench profile FILE      kernels of a bf16 step, as a trace for
-//   chrome://tracing
+//   tried
+//   build/gpu/bin/cuda_bench profile FILE [MODEL [BATCH]]
+//                                              kernels of a bf16 step, as a trace for
+//                                              chrome://tracing
 //
 // The bytes of a kernel are what it must read and write at least once; the bandwidth they are held
 // against is that of a large copy, measured in the same run. Results are checked before anything is
@@ -334,10 +336,10 @@ void time_startup(int trials) {
              ready - start, first, kMilli * median(times));
 }
 
-void profile(const std::string& path) {
+void profile(const std::string& path, const StepCase& c) {
   using namespace torch::autograd::profiler;
   const feed::DeviceImages images = noise(10240);
-  StepLoop loop({}, images);
+  StepLoop loop(c, images);
   for (int i = 0; i < 3; ++i) loop.run_epoch();
   const std::set<torch::profiler::impl::ActivityType> activities = {
       torch::profiler::impl::ActivityType::CPU, torch::profiler::impl::ActivityType::CUDA};
@@ -361,5 +363,10 @@ int main(int argc, char** argv) {
   if (what == "kernels") impart::bench::time_kernels();
   if (what == "steps") impart::bench::time_all_steps(argument.empty() ? "resnet18" : argument);
   if (what == "startup") impart::bench::time_startup(std::stoi(argument));
-  if (what == "profile") impart::bench::profile(argument);
+  if (what == "profile") {
+    impart::bench::StepCase step;
+    if (argc > 3) step.model = argv[3];
+    if (argc > 4) step.batch = static_cast<std::uint32_t>(std::stoul(argv[4]));
+    impart::bench::profile(argument, step);
+  }
 }

@@ -241,6 +241,7 @@ struct EvalConfig {
   Protocol protocol = Protocol::kClean;
   EpochInterval every = 1;    ///< epochs between two evaluations; the last epoch always has one
   std::uint32_t batch = 256;  ///< examples per forward pass
+  bool mirror = false;  ///< images are looked at twice, once mirrored, and the logits averaged
   bool operator==(const EvalConfig&) const = default;
 };
 

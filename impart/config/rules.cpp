@@ -261,6 +261,12 @@ constexpr Rule kRules[] = {
      [](const Situation&) -> std::string {
        return "workers.batch_norm: shared needs all workers in one process";
      }},
+    {"mirrors-show-images",
+     {"eval.mirror", "data.name"},
+     [](const Situation& s) { return s.config.eval.mirror && is_text(s); },
+     [](const Situation&) -> std::string {
+       return "eval.mirror: true needs images; texts have no mirror image";
+     }},
     {"transport-of-steps",
      {"workers.transport", "workers.sync", "workers.reduce", "workers.micro_batch"},
      [](const Situation& s) {

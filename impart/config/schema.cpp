@@ -417,6 +417,9 @@ void add_outputs(Schema& schema) {
   eval.key("every", &EvalConfig::every, epochs<EpochInterval>(1, kMostEpochs),
            "epochs between two evaluations; the last epoch always has one");
   eval.key("batch", &EvalConfig::batch, whole(1u), "test examples per forward pass");
+  eval.key("mirror", &EvalConfig::mirror, flag(),
+           "test images are looked at twice, once mirrored, and the logits averaged")
+      .counts_at_default = false;
 
   SectionKeys checkpoint(schema, "checkpoint", &RunConfig::checkpoint);
   checkpoint.key("every", &CheckpointConfig::every, epochs<EpochInterval>(0, kMostEpochs),

@@ -6,6 +6,8 @@
 #include "impart/cuda/fold.h"
 #include "impart/cuda/images.h"
 #include "impart/cuda/marks.h"
+#include "impart/cuda/patches.h"
+#include "impart/cuda/pool.h"
 #include "impart/cuda/signals.h"
 #include "impart/cuda/tokens.h"
 #include "impart/cuda/update.h"
@@ -50,6 +52,18 @@ void fold_weights(const FoldWeights&, Stream) {
   fail();
 }
 void unfold_weights(const FoldWeights&, Stream) {
+  fail();
+}
+bool can_filter_patches(const FilterPatches&) {
+  return false;
+}
+void filter_patches(const FilterPatches&, Stream) {
+  fail();
+}
+void max_pool(const MaxPool&, Stream) {
+  fail();
+}
+void max_pool_backward(const MaxPoolBackward&, Stream) {
   fail();
 }
 void gather_images(const GatherImages&, Stream) {

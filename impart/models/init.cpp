@@ -1,10 +1,8 @@
 #include "impart/models/init.h"
 
 #include <algorithm>
-#include <array>
 #include <cmath>
 #include <functional>
-#include <numbers>
 #include <span>
 #include <string>
 #include <utility>
@@ -42,83 +40,30 @@ Fill fill_uniform(double bound) {
   };
 }
 
-/// Filters [in, height, width] one after the other: the first `count` set by `set`, the rest
-/// normal.
-Fill fill_filters(std::int64_t size_of_filter, double deviation, std::size_t count,
-                  std::function<void(std::size_t filter, std::span<float> values)> set) {
+/// Filters [in, height, width] one after the other: the first ones pass a channel on each, the rest
+/// are normal.
+Fill fill_with_identity(const torch::Tensor& weight, double deviation) {
+  const auto channels = static_cast<std::size_t>(weight.size(1));
+  const auto pixels = static_cast<std::size_t>(weight.size(2) * weight.size(3));
+  const std::int64_t middle = weight.size(2) / 2 * weight.size(3) + weight.size(3) / 2;
   return [=](std::span<float> values, RandomStream& random) {
-    const auto size = static_cast<std::size_t>(size_of_filter);
+    const std::size_t size = channels * pixels;
     for (std::size_t filter = 0; filter * size < values.size(); ++filter) {
       const std::span<float> own = values.subspan(filter * size, size);
-      if (filter < count) {
-        set(filter, own);
-      } else {
+      if (filter >= channels) {
         fill_normal(deviation)(own, random);
+        continue;
       }
+      std::ranges::fill(own, 0.0F);
+      own[filter * pixels + static_cast<std::size_t>(middle)] = 1;
     }
   };
-}
-
-Fill fill_with_identity(const torch::Tensor& weight, double deviation) {
-  const std::int64_t pixels = weight.size(2) * weight.size(3);
-  const std::int64_t middle = weight.size(2) / 2 * weight.size(3) + weight.size(3) / 2;
-  return fill_filters(weight.size(1) * pixels, deviation, weight.size(1),
-                      [=](std::size_t filter, std::span<float> values) {
-                        std::ranges::fill(values, 0.0F);
-                        values[filter * pixels + middle] = 1;
-                      });
-}
-
-/// How often a cosine changes its sign along channels, rows and columns.
-using Frequencies = std::array<std::int64_t, 3>;
-
-/// All of them for a filter of this shape, from the slowest to the fastest.
-std::vector<Frequencies> list_frequencies(const Frequencies& shape) {
-  std::vector<Frequencies> all;
-  for (std::int64_t c = 0; c < shape[0]; ++c) {
-    for (std::int64_t y = 0; y < shape[1]; ++y) {
-      for (std::int64_t x = 0; x < shape[2]; ++x) all.push_back({c, y, x});
-    }
-  }
-  std::ranges::stable_sort(all, std::less{}, [](const Frequencies& f) {
-    return f[0] * f[0] + f[1] * f[1] + f[2] * f[2];
-  });
-  return all;
-}
-
-/// Element `place` of the cosine basis of a line: orthonormal over the frequencies.
-double cosine(std::int64_t frequency, std::int64_t place, std::int64_t length) {
-  const double norm = std::sqrt((frequency == 0 ? 1.0 : 2.0) / static_cast<double>(length));
-  const double angle = std::numbers::pi * static_cast<double>(frequency) *
-                       (static_cast<double>(place) + 0.5) / static_cast<double>(length);
-  return norm * std::cos(angle);
-}
-
-Fill fill_with_cosines(const torch::Tensor& weight, double deviation) {
-  const Frequencies shape = {weight.size(1), weight.size(2), weight.size(3)};
-  const std::vector<Frequencies> all = list_frequencies(shape);
-  const auto set = [=](std::size_t filter, std::span<float> values) {
-    const Frequencies& f = all[filter / 2];
-    const double sign = filter % 2 == 0 ? 1 : -1;
-    std::size_t i = 0;
-    for (std::int64_t c = 0; c < shape[0]; ++c) {
-      for (std::int64_t y = 0; y < shape[1]; ++y) {
-        for (std::int64_t x = 0; x < shape[2]; ++x) {
-          values[i++] = static_cast<float>(sign * cosine(f[0], c, shape[0]) *
-                                           cosine(f[1], y, shape[1]) * cosine(f[2], x, shape[2]));
-        }
-      }
-    }
-  };
-  return fill_filters(weight[0].numel(), deviation, 2 * all.size(), set);
 }
 
 Fill fill_as(const InitialDraw& draw, const torch::Tensor& weight) {
   switch (draw.kind) {
     case InitialDraw::Kind::kIdentity:
       return fill_with_identity(weight, draw.size);
-    case InitialDraw::Kind::kCosines:
-      return fill_with_cosines(weight, draw.size);
     case InitialDraw::Kind::kNormal:
       return fill_normal(draw.size);
     case InitialDraw::Kind::kUniform:

@@ -18,9 +18,6 @@ struct InitialDraw {
     /// Convolutions [out, in, height, width]: filter i < in passes channel i on as it is, the
     /// others are normal with deviation `size`.
     kIdentity,
-    /// Convolutions: products of cosines over channels, rows and columns, from the slowest to the
-    /// fastest, each followed by its negative; where they run out, normal with deviation `size`.
-    kCosines,
   };
   Kind kind = Kind::kConstant;
   double size = 0;

@@ -75,6 +75,13 @@ feed::FeedPlan plan_batches(std::uint64_t examples, const EvaluationSpec& spec,
 
 }  // namespace
 
+torch::Tensor test_logits(models::Classifier& model, const torch::Tensor& inputs, bool mirror) {
+  const torch::Tensor logits = model.forward(inputs).logits;
+  if (!mirror) return logits;
+  constexpr std::int64_t kColumns = 3;  // of [B, channels, height, width]
+  return (logits + model.forward(inputs.flip(kColumns)).logits) / 2;
+}
+
 Evaluation evaluate(models::Classifier& model, feed::Feed& feed, const EvaluationSpec& spec,
                     comm::Communicator& communicator) {
   const torch::NoGradGuard no_grad;
@@ -94,7 +101,7 @@ Evaluation evaluate(models::Classifier& model, feed::Feed& feed, const Evaluatio
   for (std::size_t i = 0; i < batches; ++i) {
     const feed::Batch batch = feed.next(waiting);
     if (statistics) statistics->set_rows(batch.targets.size(0));
-    const auto logits = model.forward(batch.inputs).logits;
+    const auto logits = test_logits(model, batch.inputs, spec.mirror);
     loss += losses.of_predictions(logits, batch.targets).sum(torch::kFloat64);
     counts += torch::stack(
         {logits.argmax(-1).eq(batch.targets).sum(), batch.targets.ne(models::kNoTarget).sum()});

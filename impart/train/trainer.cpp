@@ -268,6 +268,7 @@ data::TestOutcome Trainer::evaluate_model() {
                             .batch = config_.eval.batch,
                             .hosted_workers = shared ? 1 : engine_.hosted().count,
                             .epoch = position_.epoch,
+                            .mirror = config_.eval.mirror,
                             .reader = WorkerId{engine_.hosted().first}};
   data::TestOutcome outcome = device_evaluation_
                                   ? device_evaluation_->evaluate(spec)

@@ -50,6 +50,8 @@ const std::map<std::string_view, Example> kExamples = {
     {"precision-of-cpu", {{"precision=bf16", "device=cpu"}, {"precision=bf16", "device=auto"}}},
     {"transport-of-cpu", {{"workers.transport=nccl"}, {"workers.transport=mpi"}, kNoGpu, kNoGpu}},
     {"device-is-there", {{"device=cuda"}, {"device=auto"}, kNoGpu, kNoGpu}},
+    {"mirrors-show-images",
+     {{"eval.mirror=true", "data.name=text", "model.name=gpt-mini"}, {"eval.mirror=true", "data.name=cifar10"}}},
     {"coarse-classes",
      {{"data.coarse=true", "data.name=cifar10"}, {"data.coarse=true", "data.name=cifar100"}}},
     {"texts-with-classes",

@@ -9,6 +9,7 @@
 #include "impart/core/error.h"
 #include "impart/models/classifier.h"
 #include "impart/models/init.h"
+#include "impart/models/layers/patch_cosines.h"
 #include "impart/models/module_tree.h"
 #include "tests/models/tensors.h"
 
@@ -130,26 +131,37 @@ TEST(Initialise, DrawsParameterIFromStreamI) {
   }
 }
 
-TEST(Initialise, StartsTheFastNetAsABasisOfPatches) {
-  auto model = make_fast_cnn({});
-  initialise_parameters(*model, 11);
-  const torch::Tensor filters = model->named_parameters()["conv1.weight"].detach().flatten(1);
-  const torch::Tensor even = filters.slice(0, 0, {}, 2), odd = filters.slice(0, 1, {}, 2);
-  EXPECT_TRUE(torch::equal(even, -odd));
-  EXPECT_LT(relative_distance(even.matmul(even.t()), torch::eye(even.size(0))), 1e-6);
-  EXPECT_LT(relative_distance(filters[0], torch::full({27}, 1 / std::sqrt(27.0))), 1e-6);
-  // Then the slowest changes: along columns, rows, and channels (red against blue).
-  for (const std::int64_t i : {1, 2, 3}) {
-    const torch::Tensor filter = filters[2 * i].view({3, 3, 3});
-    EXPECT_LT(relative_distance(filter.select(3 - i, 0), -filter.select(3 - i, 2)), 1e-6) << i;
-    EXPECT_LT(filter.select(3 - i, 1).abs().max().item<float>(), 1e-6) << i;
-  }
+/// What the layer does to a patch that is 1 in one place: its filters, [responses, 3, 3, 3].
+torch::Tensor filters_of(PatchCosines& patches, std::int64_t channels) {
+  const torch::Tensor images = torch::eye(9 * channels).view({-1, channels, 3, 3});
+  const torch::Tensor middle = patches.forward(images).select(2, 1).select(2, 1);
+  return middle.t().reshape({-1, channels, 3, 3});
+}
+
+TEST(PatchCosinesTest, SplitPatchesIntoOrthogonalParts) {
+  PatchCosines patches(3);
+  const torch::Tensor responses = filters_of(patches, 3).flatten(1);
+  EXPECT_GE(responses.min().item<float>(), 0);
+  const torch::Tensor filters = responses.slice(0, 0, {}, 2) - responses.slice(0, 1, {}, 2);
+  const torch::Tensor lengths = filters.norm(2, 1, /*keepdim=*/true);
+  const torch::Tensor unit = filters / lengths;
+  EXPECT_LT(relative_distance(unit.matmul(unit.t()), torch::eye(unit.size(0))), 1e-6);
+  // Brightness first, then what photos have less and less of, the more strongly amplified.
+  EXPECT_LT(relative_distance(unit[0], torch::full({27}, 1 / std::sqrt(27.0))), 1e-6);
+  EXPECT_GE((lengths.slice(0, 1) - lengths.slice(0, 0, -1)).min().item<float>(), 0);
+}
+
+TEST(PatchCosinesTest, TakeGreyImages) {
+  PatchCosines patches(1);
+  EXPECT_EQ(patches.forward(torch::ones({2, 1, 5, 7})).sizes(),
+            (std::vector<std::int64_t>{2, patches.responses(), 5, 7}));
+  EXPECT_EQ(patches.responses(), 16);
 }
 
 TEST(Initialise, LetsLaterFiltersOfTheFastNetPassOnWhatTheyGet) {
   auto model = make_fast_cnn({});
   initialise_parameters(*model, 11);
-  const torch::Tensor weight = model->named_parameters()["conv2.weight"].detach();
+  const torch::Tensor weight = model->named_parameters()["conv1.weight"].detach();
   const std::int64_t in = weight.size(1);
   const torch::Tensor images = random_tensor({2, in, 5, 5}, 3);
   const torch::Tensor result = torch::conv2d(images, weight, {}, 1, 1);

@@ -1,9 +1,9 @@
-// Seven 3×3 convolutions, each with batch norm and ReLU, three of them followed by max-pooling; the
-// maximum over what is left, and a linear layer. A net of the kind that K. Jordan trains to 94 % on
-// CIFAR-10 in seconds ("94 % on CIFAR-10 in 3.29 seconds on a single GPU", 2024), built of this
-// library's layers. From there are the widths that grow late, filters that start by passing on what
-// they get, and a first layer that starts as a basis of small patches: there one of the data's own,
-// here cosines, which come close to it for photos and need no look at the data.
+// Cosines of small patches, six 3×3 convolutions, each with batch norm and ReLU, three of them
+// max-pooled before; the maximum over what is left, and a linear layer. A net of the kind that K.
+// Jordan trains to 94 % on CIFAR-10 in seconds ("94 % on CIFAR-10 in 3.29 seconds on a single GPU",
+// 2024), built of this library's layers. From there are the widths that grow late, filters that
+// start by passing on what they get, pooling before normalising, and a first layer that whitens
+// patches and is not trained.
 
 #include <cmath>
 #include <memory>
@@ -17,6 +17,8 @@
 #include "impart/models/images/models.h"
 #include "impart/models/init.h"
 #include "impart/models/layers/layers.h"
+#include "impart/models/layers/max_pool.h"
+#include "impart/models/layers/patch_cosines.h"
 #include "impart/models/layers/worker_batch_norm.h"
 
 namespace impart::models {
@@ -27,17 +29,17 @@ struct LayerSpec {
   bool pool;
 };
 
-constexpr LayerSpec kLayers[] = {{32, false},  {64, true},  {64, false}, {256, true},
+constexpr LayerSpec kLayers[] = {{64, true},   {64, false}, {256, true},
                                  {256, false}, {384, true}, {384, false}};
 
 /// Of the features: keeps the first logits small, though they are made of maxima.
 constexpr double kFeatureScale = 0.25;
 
-class DrawnConvolutionImpl : public ConvolutionImpl, public DrawsItself {
+class PassingConvolutionImpl : public ConvolutionImpl, public DrawsItself {
  public:
-  DrawnConvolutionImpl(const ConvolutionSpec& spec, InitialDraw::Kind kind)
+  explicit PassingConvolutionImpl(const ConvolutionSpec& spec)
       : ConvolutionImpl(spec),
-        draw_{.kind = kind,
+        draw_{.kind = InitialDraw::Kind::kIdentity,
               .size = std::sqrt(2.0 / static_cast<double>(spec.kernel * spec.kernel * spec.out))} {}
 
   InitialDraw initial_draw(std::string_view) const override { return draw_; }
@@ -45,18 +47,17 @@ class DrawnConvolutionImpl : public ConvolutionImpl, public DrawsItself {
  private:
   InitialDraw draw_;
 };
-TORCH_MODULE(DrawnConvolution);
+TORCH_MODULE(PassingConvolution);
 
 class FastCnn : public Classifier {
  public:
-  explicit FastCnn(const ModelSpec& spec) {
-    std::int64_t in = spec.channels;
+  explicit FastCnn(const ModelSpec& spec) : patches_(spec.channels) {
+    std::int64_t in = patches_.responses();
     for (const LayerSpec& layer : kLayers) {
       const std::size_t number = convolutions_.size() + 1;
-      const auto kind = number == 1 ? InitialDraw::Kind::kCosines : InitialDraw::Kind::kIdentity;
       convolutions_.push_back(
           register_module(fmt::format("conv{}", number),
-                          DrawnConvolution(ConvolutionSpec{.in = in, .out = layer.width}, kind)));
+                          PassingConvolution(ConvolutionSpec{.in = in, .out = layer.width})));
       norms_.push_back(register_module(fmt::format("bn{}", number), make_batch_norm(layer.width)));
       in = layer.width;
     }
@@ -64,16 +65,25 @@ class FastCnn : public Classifier {
   }
 
   Output forward(torch::Tensor images) override {
-    torch::Tensor x = std::move(images);
+    torch::Tensor x = patches_.forward(images);
     for (std::size_t i = 0; i < convolutions_.size(); ++i) {
-      x = norms_[i]->forward(convolutions_[i](x), {.relu = true, .pool = kLayers[i].pool});
+      x = convolutions_[i](x);
+      if (kLayers[i].pool) x = max_pool(x, 2);
+      x = norms_[i]->forward(x, {.relu = true});
     }
-    const torch::Tensor features = kFeatureScale * x.amax({2, 3}).to(fc_->weight.scalar_type());
+    const torch::Tensor features = kFeatureScale * largest(x).to(fc_->weight.scalar_type());
     return {fc_(features), features};
   }
 
  private:
-  std::vector<DrawnConvolution> convolutions_;
+  /// Of each channel, [B, C].
+  static torch::Tensor largest(const torch::Tensor& x) {
+    if (x.size(2) != x.size(3)) return x.amax({2, 3});
+    return max_pool(x, x.size(2)).flatten(1);
+  }
+
+  PatchCosines patches_;
+  std::vector<PassingConvolution> convolutions_;
   std::vector<WorkerBatchNorm2d> norms_;
   Linear fc_{nullptr};
 };

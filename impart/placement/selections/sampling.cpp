@@ -13,14 +13,19 @@ namespace {
 
 /// τ = (1 - ‖g-u‖²/‖g‖²)^(-½) for g = I/ΣI and uniform u, which is √(N·ΣI²)/ΣI: how many times
 /// larger a uniform batch is worth as much. 0 if nothing is important.
-double gain_of(std::span<const ExampleId> known, std::span<const float> scores, double shift) {
-  double sum = 0, squares = 0;
-  for (const ExampleId id : known) {
-    const double importance = double{scores[index(id)]} + shift;
-    sum += importance;
-    squares += importance * importance;
+double gain_of(const SelectionInput& input, double shift) {
+  double known = 0, sum = 0, squares = 0;
+  for (std::uint32_t worker = 0; worker < input.parts.workers(); ++worker) {
+    for (const ExampleId id : input.parts.of(WorkerId{worker})) {
+      const float score = input.scores[index(id)];
+      if (!is_known(score)) continue;
+      const double importance = double{score} + shift;
+      known += 1;
+      sum += importance;
+      squares += importance * importance;
+    }
   }
-  return sum > 0 ? std::sqrt(static_cast<double>(known.size()) * squares) / sum : 0;
+  return sum > 0 ? std::sqrt(known * squares) / sum : 0;
 }
 
 std::vector<double> probabilities(std::span<const ExampleId> known, std::span<const float> scores,
@@ -28,12 +33,11 @@ std::vector<double> probabilities(std::span<const ExampleId> known, std::span<co
   double sum = 0;
   for (const ExampleId id : known) sum += double{scores[index(id)]} + shift;
   const double uniform = 1 / static_cast<double>(known.size());
-  std::vector<double> chances;
-  chances.reserve(known.size());
-  for (const ExampleId id : known) {
-    const double share = sum > 0 ? (double{scores[index(id)]} + shift) / sum : uniform;
-    chances.push_back((1 - mix) * uniform + mix * share);
-  }
+  const double slope = sum > 0 ? mix / sum : 0;
+  const double floor = sum > 0 ? (1 - mix) * uniform : uniform;
+  std::vector<double> chances(known.size());
+  std::transform(known.begin(), known.end(), chances.begin(),
+                 [&](ExampleId id) { return floor + slope * (double{scores[index(id)]} + shift); });
   return chances;
 }
 
@@ -42,39 +46,52 @@ std::vector<double> probabilities(std::span<const ExampleId> known, std::span<co
 class AliasTable {
  public:
   /// Chances sum to 1.
-  explicit AliasTable(std::span<const double> chances)
-      : kept_(chances.size(), 1.0), alias_(chances.size()) {
+  explicit AliasTable(std::span<const double> chances) : columns_(chances.size()) {
     const auto size = static_cast<double>(chances.size());
-    std::vector<std::size_t> small, large;
-    for (std::size_t i = 0; i < chances.size(); ++i) {
-      kept_[i] = chances[i] * size;
-      (kept_[i] < 1 ? small : large).push_back(i);
+    // Which of the two it is nobody can predict: each is written to both, and counts in one.
+    std::vector<std::uint32_t> poor(chances.size()), rich(chances.size());
+    std::size_t poor_count = 0, rich_count = 0;
+    for (std::uint32_t i = 0; i < chances.size(); ++i) {
+      columns_[i] = {.kept = chances[i] * size, .alias = i};
+      const bool is_poor = columns_[i].kept < 1;
+      poor[poor_count] = rich[rich_count] = i;
+      poor_count += is_poor;
+      rich_count += !is_poor;
     }
-    while (!small.empty() && !large.empty()) {
-      const std::size_t poor = small.back(), rich = large.back();
-      small.pop_back();
-      alias_[poor] = rich;
-      kept_[rich] -= 1 - kept_[poor];
-      if (kept_[rich] >= 1) continue;
-      large.pop_back();
-      small.push_back(rich);
+    while (poor_count > 0 && rich_count > 0) {
+      Column& taker = columns_[poor[--poor_count]];
+      Column& giver = columns_[rich[rich_count - 1]];
+      taker.alias = rich[rich_count - 1];
+      giver.kept -= 1 - taker.kept;
+      const bool is_poor = giver.kept < 1;
+      poor[poor_count] = taker.alias;
+      poor_count += is_poor;
+      rich_count -= is_poor;
     }
     // What is left is 1 but for rounding, which must not draw what has no chance.
     const auto likeliest = std::max_element(chances.begin(), chances.end()) - chances.begin();
-    for (const std::size_t i : small) {
-      kept_[i] = chances[i] > 0 ? 1 : 0;
-      alias_[i] = static_cast<std::size_t>(likeliest);
+    for (const std::uint32_t i : std::span(poor).first(poor_count)) {
+      columns_[i] = {.kept = chances[i] > 0 ? 1.0 : 0.0,
+                     .alias = static_cast<std::uint32_t>(likeliest)};
     }
   }
 
-  std::size_t draw(RandomStream& random) const {
-    const std::size_t column = random.below(kept_.size());
-    return random.uniform() < kept_[column] ? column : alias_[column];
+  /// One number is enough: what is left of it behind the column says whether to keep.
+  std::uint32_t draw(RandomStream& random) const {
+    const double place = random.uniform() * static_cast<double>(columns_.size());
+    const auto column = std::min(static_cast<std::uint32_t>(place),
+                                 static_cast<std::uint32_t>(columns_.size() - 1));
+    const Column& drawn = columns_[column];
+    const auto moves = static_cast<std::uint32_t>(!(place - column < drawn.kept));
+    return column ^ ((column ^ drawn.alias) & (0 - moves));  // no branch: nobody could predict it
   }
 
  private:
-  std::vector<double> kept_;
-  std::vector<std::size_t> alias_;
+  struct Column {
+    double kept;
+    std::uint32_t alias;
+  };
+  std::vector<Column> columns_;
 };
 
 /// How often each position is drawn, with replacement.
@@ -107,11 +124,11 @@ class PartSampler {
     const auto chances = probabilities(known, input_.scores, shift_, spec_.mix);
     RandomStream random = selecting_stream(spec_, worker);
     const auto times = draw(chances, draws, random);
+    const double rate = scale / static_cast<double>(draws);
+    list.reserve(visits);
     for (std::size_t at = 0; at < times.size(); ++at) {
-      if (times[at] == 0) continue;
-      list.insert(list.end(), times[at], known[at]);
-      weights_[index(known[at])] =
-          static_cast<float>(scale / (static_cast<double>(draws) * chances[at]));
+      for (std::uint32_t time = 0; time < times[at]; ++time) list.push_back(known[at]);
+      if (times[at] > 0) weights_[index(known[at])] = static_cast<float>(rate / chances[at]);
     }
     const auto drawn = list.begin() + static_cast<std::ptrdiff_t>(visits - draws);
     std::inplace_merge(list.begin(), drawn, list.end());
@@ -131,8 +148,7 @@ class PartSampler {
 
 Selected sample_by_importance(const SelectionInput& input, const SelectionSpec& spec) {
   const double shift = shift_to_positive(input.scores);
-  const std::vector<ExampleId> known = known_of(ids_of(input.parts), input.scores);
-  if (!(gain_of(known, input.scores, shift) > spec.threshold)) return visit_all(input, spec);
+  if (!(gain_of(input, shift) > spec.threshold)) return visit_all(input, spec);
   PartSampler sampler(input, spec, shift);
   std::vector<std::vector<ExampleId>> lists;
   for (std::uint32_t worker = 0; worker < input.parts.workers(); ++worker) {

@@ -96,6 +96,7 @@ void DeviceEvaluation::begin(const EvaluationSpec& spec) {
   feed_.begin(std::move(plan));
   const feed::DevicePlan placed = *feed_.on_device();
   const bool same = planned_for_.batch == spec.batch && planned_for_.protocol == spec.protocol &&
+                    planned_for_.mirror == spec.mirror &&
                     choices_.defined() == placed.choices.defined() && !passes_.empty();
   if (!same) {
     plan_passes(spec);
@@ -125,7 +126,7 @@ void DeviceEvaluation::compute(const Pass& pass) {
                        .batch = batch.data_ptr(),
                        .element = half_ ? cuda::Element::kBfloat16 : cuda::Element::kFloat},
                       tensors::current_stream());
-  const torch::Tensor logits = model_.forward(batch).logits.contiguous();
+  const torch::Tensor logits = test_logits(model_, batch, planned_for_.mirror).contiguous();
   cuda::MeasureSignals call{
       .logits = logits.data_ptr<float>(),
       .rows = pass.rows,

@@ -101,7 +101,8 @@ TrainedOutcome evaluate_trained(const trained::TrainedModel& model, config::RunC
   data::TestOutcome test = evaluate(*network, *data.test,
                                     {.protocol = config.eval.protocol,
                                      .batch = config.eval.batch,
-                                     .epoch = card.epochs > 0 ? card.epochs - 1 : 0},
+                                     .epoch = card.epochs > 0 ? card.epochs - 1 : 0,
+                                     .mirror = config.eval.mirror},
                                     communicator);
   test.bytes = data.test_bytes;
   return {.task = data.task, .test = test};
