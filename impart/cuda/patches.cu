@@ -9,7 +9,7 @@ constexpr int kChannels = 3;
 constexpr int kTaps = kSide * kSide * kChannels;
 constexpr int kPaddedTaps = 28;  ///< of a filter in shared memory: whole float4
 /// Shared memory that a block has without asking for more.
-constexpr std::int64_t kMostBytes = 48 * 1024;
+constexpr std::int64_t kMostRoom = 48 * 1024;
 
 std::int64_t shared_bytes(const FilterPatches& call) {
   const std::int64_t image = (call.height + 2) * (call.width + 2) * kChannels;
@@ -80,7 +80,7 @@ __global__ void __launch_bounds__(kThreads) filter(const FilterPatches call) {
 }  // namespace
 
 bool can_filter_patches(const FilterPatches& call) {
-  return call.channels == kChannels && call.count % 4 == 0 && shared_bytes(call) <= kMostBytes;
+  return call.channels == kChannels && call.count % 4 == 0 && shared_bytes(call) <= kMostRoom;
 }
 
 void filter_patches(const FilterPatches& call, Stream stream) {

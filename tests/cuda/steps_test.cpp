@@ -265,9 +265,12 @@ TEST_F(DeviceStepsTest, EvaluateWhatTheCpuEvaluates) {
        {config::EvalConfig::Protocol::kClean, config::EvalConfig::Protocol::kPaper}) {
     train::DeviceEvaluation evaluation(there.engine.model(), *there.test, false);
     const auto statistics = models::copy_worker_statistics(there.engine.model(), 1);
-    for (std::uint32_t epoch = 0; epoch < 4; ++epoch) {  // as it is, then recorded
-      const train::EvaluationSpec spec{
-          .protocol = protocol, .batch = 32, .hosted_workers = 4, .epoch = epoch};
+    for (std::uint32_t epoch = 0; epoch < 5; ++epoch) {  // as it is, then recorded
+      const train::EvaluationSpec spec{.protocol = protocol,
+                                       .batch = 32,
+                                       .hosted_workers = 4,
+                                       .epoch = epoch,
+                                       .mirror = epoch >= 2};
       const train::Evaluation expected =
           train::evaluate(here.engine.model(), *here.test, spec, *here.communicator);
       const train::Evaluation found = evaluation.evaluate(spec);

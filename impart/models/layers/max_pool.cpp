@@ -52,7 +52,8 @@ class DeviceMaxPool : public torch::autograd::Function<DeviceMaxPool> {
     const torch::Tensor grad_y = grads[0].contiguous(torch::MemoryFormat::ChannelsLast);
     const auto options = grad_y.options().memory_format(torch::MemoryFormat::ChannelsLast);
     const bool covers = sizes[2] % window == 0 && sizes[3] % window == 0;
-    torch::Tensor grad_x = covers ? torch::empty(sizes, options) : torch::zeros(sizes, options);
+    torch::Tensor grad_x = torch::empty(sizes, options);
+    if (!covers) grad_x.zero_();
     cuda::max_pool_backward({.shape = shape_of(sizes, window, pooled_element(grad_y)),
                              .grad_y = grad_y.data_ptr(),
                              .taps = taps.data_ptr<std::uint8_t>(),

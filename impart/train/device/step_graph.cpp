@@ -14,7 +14,13 @@ struct StepGraph::State {
 };
 
 StepGraph::StepGraph() : state_(std::make_unique<State>()) {}
-StepGraph::~StepGraph() = default;
+
+// A graph is on the list of the process's random generator, which is not guarded against threads
+// that take graphs off it while others put theirs on.
+StepGraph::~StepGraph() {
+  const std::lock_guard lock(tensors::recording_mutex());
+  state_.reset();
+}
 
 void StepGraph::record(const std::function<void()>& work) {
   const std::lock_guard lock(tensors::recording_mutex());
