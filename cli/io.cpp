@@ -97,7 +97,7 @@ void predict(const IoOptions& options) {
   const config::RunConfig config = read_base(options);
   IoPrediction prediction{.spec = options.spec,
                           .base = config::placement_spec(config),
-                          .batch = config.workers.batch,
+                          .config = config,
                           .parameters = options.parameters,
                           .rows = {}};
   prediction.spec.examples = count_examples(options, config);
@@ -160,7 +160,7 @@ void add_size_options(CLI::App& command, IoOptions& options) {
   command.add_option("--classes", options.spec.classes, "of examples, for class-stripes")
       ->capture_default_str();
   command.add_option("--parameters", options.parameters,
-                     "of the model: shows the traffic of gradients, too");
+                     "of the model: shows the traffic of gradients, or of weights, too");
   command.add_option("--batch", options.batch, "examples per worker and step, for --parameters")
       ->check(CLI::PositiveNumber);
 }

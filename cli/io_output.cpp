@@ -21,11 +21,27 @@ double share_moved(const IoPrediction& prediction, const cost::StrategyCost& cos
   return examples == 0 ? 0 : cost.later.examples_moved / examples;
 }
 
+double weight_bytes(const IoPrediction& prediction, config::SyncRule sync) {
+  cost::WeightSpec spec{.config = prediction.config,
+                        .examples = prediction.spec.examples,
+                        .parameters = prediction.parameters};
+  spec.config.workers.sync = sync;
+  return cost::weight_bytes_per_epoch(spec);
+}
+
+/// Where gradients are added up in every step.
 double gradient_bytes(const IoPrediction& prediction) {
-  return cost::gradient_bytes_per_epoch({.workers = prediction.base.workers,
-                                         .batch = prediction.batch,
-                                         .examples = prediction.spec.examples,
-                                         .parameters = prediction.parameters});
+  return weight_bytes(prediction, {});
+}
+
+double weight_bytes(const IoPrediction& prediction) {
+  return weight_bytes(prediction, prediction.config.workers.sync);
+}
+
+/// "every 50 steps"
+std::string describe_interval(const config::SyncRule& sync) {
+  return sync.kind == config::SyncRule::Kind::kEpoch ? "once an epoch"
+                                                     : fmt::format("every {} steps", sync.steps);
 }
 
 /// The formula's moves of a mean epoch after the first.
@@ -99,16 +115,23 @@ void print_shortcuts(const IoPrediction& prediction) {
   }
 }
 
+void print_weights(const IoPrediction& prediction, bool raw) {
+  const config::WorkersConfig& workers = prediction.config.workers;
+  const double gradients = gradient_bytes(prediction), weights = weight_bytes(prediction);
+  answer("Gradients of {} parameters, batch {}: {} per epoch on the network.\n",
+         prediction.parameters, workers.batch, bytes_text(gradients, raw));
+  if (workers.sync.kind == config::SyncRule::Kind::kStep) return;
+  answer("Weights instead, {}: {} per epoch, {:.1f} times less.\n", describe_interval(workers.sync),
+         bytes_text(weights, raw), gradients / weights);
+}
+
 void print_notes(const IoPrediction& prediction, bool raw) {
   const cost::IoCost& first = prediction.rows.front().cost.first;
   answer(
       "First epoch, all strategies: {} from the source; local directories write {} and read {}.\n",
       bytes_text(first.partitioned_source_bytes, raw), bytes_text(first.local_written_bytes, raw),
       bytes_text(first.local_read_bytes, raw));
-  if (prediction.parameters > 0) {
-    answer("Gradients of {} parameters, batch {}: {} per epoch on the network.\n",
-           prediction.parameters, prediction.batch, bytes_text(gradient_bytes(prediction), raw));
-  }
+  if (prediction.parameters > 0) print_weights(prediction, raw);
   print_visits(prediction);
   print_shortcuts(prediction);
 }
@@ -150,6 +173,7 @@ Json flat_row(const IoPrediction& prediction, const IoPrediction::Row& row) {
   json["examples_simulated"] = cost.examples_simulated;
   if (prediction.parameters > 0) {
     json["epoch_gradient_bytes"] = gradient_bytes(prediction);
+    json["epoch_weight_bytes"] = weight_bytes(prediction);
   }
   return json;
 }

@@ -25,7 +25,7 @@ struct IoPrediction {
   };
   cost::IoSpec spec;
   placement::PlacementSpec base;
-  std::uint32_t batch = 0;       ///< examples per worker and step
+  config::RunConfig config;      ///< what is asked about
   std::uint64_t parameters = 0;  ///< of the model; 0: not asked for
   std::vector<Row> rows;
 };

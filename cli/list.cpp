@@ -15,6 +15,7 @@
 #include "impart/importance/notions.h"
 #include "impart/placement/exchanges.h"
 #include "impart/placement/heuristics.h"
+#include "impart/placement/outers.h"
 #include "impart/placement/selections.h"
 #include <CLI/CLI.hpp>
 
@@ -42,6 +43,8 @@ constexpr Entry<PrintTable> kListings[] = {
      [] { print_table(placement::kExchanges); }},
     {"selections", "what of its part a worker visits in an epoch",
      [] { print_table(placement::kSelections); }},
+    {"outers", "how the mean of the workers' models becomes the next model",
+     [] { print_table(placement::kOuters); }},
     {"datasets", "what to train on", [] { print_table(data::kDatasets); }},
     {"augmentations", "what happens to images before training",
      [] { print_table(data::kAugmentations); }},
@@ -72,8 +75,8 @@ void add_list_command(CLI::App& app) {
   auto what = std::make_shared<std::string>();
   command->add_option(
       "WHAT", *what,
-      "notions, heuristics, exchanges, selections, datasets, augmentations, tokenizers, models, "
-      "presets or studies; all if left out");
+      "notions, heuristics, exchanges, selections, outers, datasets, augmentations, tokenizers, "
+      "models, presets or studies; all if left out");
   command->callback([what] { list(*what); });
 }
 

@@ -30,6 +30,17 @@ placement::SelectionSpec selection_numbers(const RunConfig& config,
 
 }  // namespace
 
+const placement::OuterEntry& outer_rule(const WorkersConfig& workers) {
+  return find_entry(placement::kOuters, "outer", workers.outer);
+}
+
+placement::OuterRates outer_rates(const WorkersConfig& workers, double inner_lr) {
+  const placement::OuterEntry& rule = outer_rule(workers);
+  return {.lr = workers.outer_lr.value_or(rule.lr),
+          .momentum = workers.outer_momentum.value_or(rule.momentum),
+          .inner_lr = inner_lr};
+}
+
 placement::PlacementSpec placement_spec(const RunConfig& config, const placement::OwnRows& own) {
   placement::PlacementSpec spec{
       .seed = seed_of(config, &RunConfig::seed_order),

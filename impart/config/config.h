@@ -8,6 +8,7 @@
 #include "impart/config/epochs.h"
 #include "impart/importance/importance_table.h"
 #include "impart/placement/epoch_order.h"
+#include "impart/placement/outers.h"
 #include "impart/placement/own_rows.h"
 #include "impart/placement/placement.h"
 #include "impart/placement/schedule.h"
@@ -103,6 +104,10 @@ struct WorkersConfig {
   std::uint32_t count = 4;
   std::uint32_t batch = 256;  ///< examples per worker and step
   SyncRule sync = {};
+  Epochs sync_start = 0;  ///< epochs at the start in which gradients are averaged in every step
+  std::string outer = placement::kPlainOuter;  ///< row of kOuters: what becomes of the models' mean
+  std::optional<double> outer_lr = {}, outer_momentum = {};  ///< none: as published
+  bool outer_overlap = false;  ///< a sum of models travels during the steps after it
   BatchNorm batch_norm = BatchNorm::kWorker;
   RunningStats running_stats = RunningStats::kMean;
   placement::Uneven uneven = placement::Uneven::kWeight;
@@ -242,6 +247,7 @@ struct EvalConfig {
   EpochInterval every = 1;    ///< epochs between two evaluations; the last epoch always has one
   std::uint32_t batch = 256;  ///< examples per forward pass
   bool mirror = false;  ///< images are looked at twice, once mirrored, and the logits averaged
+  bool workers = false;       ///< every worker's own model, too, before they become one
   bool operator==(const EvalConfig&) const = default;
 };
 
@@ -289,6 +295,16 @@ inline std::uint64_t seed_of(const RunConfig& config,
                              std::optional<std::uint64_t> RunConfig::*stream) {
   return (config.*stream).value_or(config.seed);
 }
+
+/// Whether the workers train models of their own in this epoch, counted from 0.
+inline bool trains_apart(const RunConfig& config, std::uint32_t epoch) {
+  return config.workers.sync.kind != SyncRule::Kind::kStep &&
+         epoch >= config.workers.sync_start.of(config.epochs);
+}
+
+/// The row of kOuters and its rates. ConfigError with a suggestion if there is none of that name.
+const placement::OuterEntry& outer_rule(const WorkersConfig& workers);
+placement::OuterRates outer_rates(const WorkersConfig& workers, double inner_lr);
 
 /// The decisions of a run. ConfigError with a suggestion if a row that it names is unknown.
 placement::PlacementSpec placement_spec(const RunConfig& config,

@@ -30,6 +30,15 @@ bool synchronises_steps(const Situation& s) {
   return s.config.workers.sync.kind == SyncRule::Kind::kStep;
 }
 
+/// The first key that is set and only matters where models differ; "" if none is.
+std::string key_of_models(const Situation& s) {
+  const WorkersConfig& workers = s.config.workers;
+  if (workers.outer != placement::kPlainOuter) return "workers.outer: " + workers.outer;
+  if (workers.sync_start.of(s.config.epochs) > 0) return "workers.sync_start";
+  if (workers.outer_overlap) return "workers.outer_overlap: true";
+  return s.config.eval.workers ? "eval.workers: true" : "";
+}
+
 bool shares_batch_norm(const Situation& s) {
   return s.config.workers.batch_norm == WorkersConfig::BatchNorm::kShared;
 }
@@ -255,6 +264,46 @@ constexpr Rule kRules[] = {
        return "workers.batch_norm: shared needs workers.sync: step; models that differ have no "
               "common statistics";
      }},
+    {"outer-of-models",
+     {"workers.outer", "workers.sync_start", "workers.outer_overlap", "eval.workers",
+      "workers.sync"},
+     [](const Situation& s) { return synchronises_steps(s) && !key_of_models(s).empty(); },
+     [](const Situation& s) {
+       return fmt::format(
+           "{} needs workers.sync: epoch or a number of steps; models that average every gradient "
+           "never differ",
+           key_of_models(s));
+     }},
+    {"outer-rates",
+     {"workers.outer_lr", "workers.outer_momentum", "workers.outer"},
+     [](const Situation& s) {
+       const WorkersConfig& workers = s.config.workers;
+       return workers.outer == placement::kPlainOuter &&
+              (workers.outer_lr || workers.outer_momentum);
+     },
+     [](const Situation&) -> std::string {
+       return "workers.outer_lr, workers.outer_momentum: the mean of models has no rates; take "
+              "workers.outer: nesterov or slowmo";
+     }},
+    {"models-come-apart",
+     {"workers.sync_start", "epochs"},
+     [](const Situation& s) {
+       return s.config.workers.sync_start.of(s.config.epochs) >= s.config.epochs;
+     },
+     [](const Situation& s) {
+       return fmt::format("workers.sync_start is {}, but epochs is {}: take workers.sync: step",
+                          s.config.workers.sync_start.of(s.config.epochs), s.config.epochs);
+     }},
+    {"overlap-of-steps",
+     {"workers.outer_overlap", "workers.sync"},
+     [](const Situation& s) {
+       return s.config.workers.outer_overlap &&
+              s.config.workers.sync.kind == SyncRule::Kind::kEpoch;
+     },
+     [](const Situation&) -> std::string {
+       return "workers.outer_overlap: the sum at the end of an epoch is waited for; take "
+              "workers.sync: a number of steps";
+     }},
     {"batch-norm-of-one-process",
      {"workers.batch_norm"},
      [](const Situation& s) { return shares_batch_norm(s) && s.facts.processes.value_or(1) > 1; },
@@ -270,13 +319,14 @@ constexpr Rule kRules[] = {
     {"transport-of-steps",
      {"workers.transport", "workers.sync", "workers.reduce", "workers.micro_batch"},
      [](const Situation& s) {
-       const bool one_sum =
-           synchronises_steps(s) && s.config.workers.reduce == WorkersConfig::Reduce::kFast;
-       return wants_nccl(s) && !(one_sum && s.facts.updates_on_device.value_or(true));
+       const bool one_pass = !synchronises_steps(s) || s.facts.updates_on_device.value_or(true);
+       return wants_nccl(s) &&
+              !(one_pass && s.config.workers.reduce == WorkersConfig::Reduce::kFast);
      },
      [](const Situation&) -> std::string {
-       return "workers.transport: nccl needs workers.sync: step, workers.reduce: fast and steps of "
-              "one forward pass (workers.micro_batch); take auto";
+       return "workers.transport: nccl needs workers.reduce: fast, and where gradients are "
+              "averaged "
+              "in every step those of one forward pass (workers.micro_batch); take auto";
      }},
 
     {"nesterov",

@@ -12,6 +12,7 @@
 #include "impart/importance/notions.h"
 #include "impart/placement/exchanges.h"
 #include "impart/placement/heuristics.h"
+#include "impart/placement/outers.h"
 #include "impart/placement/selections.h"
 #include "impart/store/stores.h"
 
@@ -194,6 +195,34 @@ void add_model(Schema& schema, bool any_name) {
       .counts_at_default = false;
 }
 
+/// How models that were apart become one. These keys came when there were runs already.
+void add_outer(SectionKeys<WorkersConfig>& workers) {
+  const auto published = [](const NumberRange& range) {
+    return or_word("published", number(range));
+  };
+  workers
+      .key("sync_start", &WorkersConfig::sync_start, epochs<Epochs>(0, kMostEpochs),
+           "epochs at the start that average gradients in every step (post-local SGD)")
+      .counts_at_default = false;
+  workers
+      .key("outer", &WorkersConfig::outer, name_of("outer", names_of(placement::kOuters)),
+           "how the mean of models becomes the next model (sync epoch, or so many steps)")
+      .counts_at_default = false;
+  workers
+      .key("outer_lr", &WorkersConfig::outer_lr, published({.without_least = true}),
+           "outer learning rate (nesterov: 0.7, slowmo: 1)")
+      .counts_at_default = false;
+  workers
+      .key("outer_momentum", &WorkersConfig::outer_momentum,
+           published({.most = 1, .without_most = true}),
+           "outer momentum (nesterov: 0.9, slowmo: 0.7)")
+      .counts_at_default = false;
+  workers
+      .key("outer_overlap", &WorkersConfig::outer_overlap, flag(),
+           "models are summed during the next steps, and the outer step comes after these")
+      .counts_at_default = false;
+}
+
 void add_workers(Schema& schema) {
   SectionKeys workers(schema, "workers", &RunConfig::workers);
   workers.key("count", &WorkersConfig::count, whole(1u, placement::kMostWorkers),
@@ -201,6 +230,7 @@ void add_workers(Schema& schema) {
   workers.key("batch", &WorkersConfig::batch, whole(1u), "examples per worker and step");
   workers.key("sync", &WorkersConfig::sync, sync_rule(),
               "average gradients every step, or models every epoch or so many steps");
+  add_outer(workers);
   using BatchNorm = WorkersConfig::BatchNorm;
   workers.key("batch_norm", &WorkersConfig::batch_norm,
               choice<BatchNorm>("batch_norm",
@@ -419,6 +449,10 @@ void add_outputs(Schema& schema) {
   eval.key("batch", &EvalConfig::batch, whole(1u), "test examples per forward pass");
   eval.key("mirror", &EvalConfig::mirror, flag(),
            "test images are looked at twice, once mirrored, and the logits averaged")
+      .counts_at_default = false;
+  eval.key("workers", &EvalConfig::workers, flag(),
+           "test every worker's own model, too, before they become one (sync epoch, or so many "
+           "steps)")
       .counts_at_default = false;
 
   SectionKeys checkpoint(schema, "checkpoint", &RunConfig::checkpoint);

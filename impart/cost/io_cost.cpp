@@ -9,6 +9,7 @@
 #include "impart/cost/cache_simulation.h"
 #include "impart/cost/move_simulation.h"
 #include "impart/cost/visit_simulation.h"
+#include "impart/run/ledger_file.h"
 
 namespace impart::cost {
 namespace {
@@ -182,11 +183,24 @@ StrategyCost predict_io(const placement::PlacementSpec& decisions, const IoSpec&
   return cost;
 }
 
-double gradient_bytes_per_epoch(const GradientSpec& spec) {
-  const double workers = spec.workers;
+std::uint64_t sums_in_epoch(const config::RunConfig& config, std::uint32_t epoch,
+                            std::uint64_t steps) {
+  if (!config::trains_apart(config, epoch)) return steps;
+  const config::SyncRule& sync = config.workers.sync;
+  const bool once = sync.kind == config::SyncRule::Kind::kEpoch;
+  return once ? std::min<std::uint64_t>(steps, 1) : ceil_div(steps, sync.steps);
+}
+
+double weight_bytes_per_epoch(const WeightSpec& spec) {
+  const config::WorkersConfig& workers = spec.config.workers;
   const std::uint64_t steps =
-      ceil_div(ceil_div(spec.examples, spec.workers), std::max(1u, spec.batch));
-  return 2 * 4 * static_cast<double>(spec.parameters) * (workers - 1) * static_cast<double>(steps);
+      ceil_div(ceil_div(spec.examples, workers.count), std::max(1u, workers.batch));
+  std::uint64_t sums = 0;
+  for (std::uint32_t epoch = 0; epoch < spec.config.epochs; ++epoch) {
+    sums += sums_in_epoch(spec.config, epoch, steps);
+  }
+  return static_cast<double>(run::weight_bytes(sums, workers.count, spec.parameters)) /
+         spec.config.epochs;
 }
 
 }  // namespace impart::cost

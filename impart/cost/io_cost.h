@@ -4,6 +4,7 @@
 #include <optional>
 #include <string_view>
 
+#include "impart/config/config.h"
 #include "impart/core/progress.h"
 #include "impart/placement/placement.h"
 
@@ -103,14 +104,17 @@ struct StrategyCost {
 StrategyCost predict_io(const placement::PlacementSpec& decisions, const IoSpec& spec,
                         const Progress& progress = {});
 
-struct GradientSpec {
-  std::uint32_t workers = 1;
-  std::uint32_t batch = 1;  ///< examples per worker and step
+/// How often workers add up gradients, or weights, in an epoch of so many steps.
+std::uint64_t sums_in_epoch(const config::RunConfig& config, std::uint32_t epoch,
+                            std::uint64_t steps);
+
+struct WeightSpec {
+  config::RunConfig config = {};
   std::uint64_t examples = 0;
   std::uint64_t parameters = 0;
 };
-/// What all workers together send in an epoch to add up gradients in a ring: 2·4·P·(n−1)/n bytes
-/// per worker and step, P the number of parameters.
-double gradient_bytes_per_epoch(const GradientSpec& spec);
+/// What all workers together send in the run to have one model (run::weight_bytes), parts being
+/// even; mean of an epoch.
+double weight_bytes_per_epoch(const WeightSpec& spec);
 
 }  // namespace impart::cost

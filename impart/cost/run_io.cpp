@@ -30,6 +30,7 @@ struct Decision {
   double moved = 0;
   double flows = 0;
   bool is_exchange = false;
+  std::uint64_t steps = 0;  ///< of the run, after the epoch; 0 in older files
 };
 
 double number_of(const Json& json, const char* name) {
@@ -41,13 +42,16 @@ double number_of(const Json& json, const char* name) {
 }
 
 Decision decision_of(const Json& record) {
+  const std::uint64_t steps =
+      record.contains("step") ? static_cast<std::uint64_t>(number_of(record, "step")) : 0;
   const auto placement = record.find("placement");
-  if (placement == record.end()) return {};
+  if (placement == record.end()) return {.steps = steps};
   if (!placement->is_object()) throw DataError("\"placement\" is not an object");
   const auto event = placement->find("event");
   return {.moved = number_of(*placement, "moved"),
           .flows = number_of(*placement, "messages"),
-          .is_exchange = event != placement->end() && *event == "exchange"};
+          .is_exchange = event != placement->end() && *event == "exchange",
+          .steps = steps};
 }
 
 std::map<std::uint32_t, Decision> read_decisions(const std::string& path) {
@@ -66,6 +70,7 @@ struct Sizes {
   std::optional<double> examples;
   std::optional<double> payload_bytes;
   std::optional<double> largest_part;
+  std::optional<double> parameters;  ///< of the model
 };
 
 Sizes read_sizes(const std::string& folder, const DataSizes& given) {
@@ -80,6 +85,7 @@ Sizes read_sizes(const std::string& folder, const DataSizes& given) {
         fmt::format("{}/summary.json: \"examples\" is missing or not a number", folder));
   }
   sizes.largest_part = summary.number("largest_part");
+  sizes.parameters = summary.number("parameters");
   const auto bytes = summary.number("payload_bytes_total");
   if (bytes && *sizes.examples > 0) sizes.payload_bytes = *bytes / *sizes.examples;
   return sizes;
@@ -120,25 +126,37 @@ struct ComparedEpoch {
   std::uint32_t epoch = 0;
   IoCost predicted;
   store::StorageCost measured;
+  double weight_bytes = 0;  ///< that should have been sent
+  std::optional<run::WeightCosts> weights = {};
 };
+
+/// `predicted` and `measured` are functions of an epoch.
+template <class Predicted, class Measured>
+IoComparison compare_one(std::string_view name, const std::vector<ComparedEpoch>& epochs,
+                         const Predicted& predicted, const Measured& measured) {
+  IoComparison row{.quantity = name, .is_bytes = name.ends_with("bytes")};
+  for (const ComparedEpoch& epoch : epochs) {
+    const double expected = predicted(epoch);
+    const auto found = static_cast<double>(measured(epoch));
+    const double deviation = deviation_of(expected, found);
+    if (std::abs(deviation) > std::abs(row.worst_deviation)) {
+      row.worst_deviation = deviation;
+      row.worst_epoch = epoch.epoch;
+    }
+    row.predicted += expected;
+    row.measured += found;
+  }
+  return row;
+}
 
 template <std::size_t N>
 void compare(const std::vector<ComparedEpoch>& epochs, const Quantity (&quantities)[N],
              std::vector<IoComparison>& comparisons) {
   for (const Quantity& quantity : quantities) {
-    IoComparison row{.quantity = quantity.name, .is_bytes = quantity.name.ends_with("bytes")};
-    for (const ComparedEpoch& epoch : epochs) {
-      const double predicted = epoch.predicted.*quantity.predicted;
-      const auto measured = static_cast<double>(epoch.measured.*quantity.measured);
-      const double deviation = deviation_of(predicted, measured);
-      if (std::abs(deviation) > std::abs(row.worst_deviation)) {
-        row.worst_deviation = deviation;
-        row.worst_epoch = epoch.epoch;
-      }
-      row.predicted += predicted;
-      row.measured += measured;
-    }
-    comparisons.push_back(row);
+    comparisons.push_back(compare_one(
+        quantity.name, epochs,
+        [&](const ComparedEpoch& epoch) { return epoch.predicted.*quantity.predicted; },
+        [&](const ComparedEpoch& epoch) { return epoch.measured.*quantity.measured; }));
   }
 }
 
@@ -163,6 +181,7 @@ class RunReader {
     const auto decisions = read_decisions(folder_ + "/metrics.jsonl");
     match_epochs(decisions, run::read_ledger(ledger), run);
     is_partitioned() ? compare_partitioned(run) : compare_replicated(run);
+    compare_weights(run);
     return run;
   }
 
@@ -178,7 +197,10 @@ class RunReader {
     for (const run::LedgerEpoch& measured : ledger) {
       const auto decision = decisions.find(measured.epoch);
       if (decision == decisions.end()) continue;
-      add_epoch(measured, decision->second);
+      const auto before = decisions.find(measured.epoch - 1);
+      const std::uint64_t steps_before =
+          measured.epoch > 0 && before != decisions.end() ? before->second.steps : 0;
+      add_epoch(measured, decision->second, decision->second.steps - steps_before);
       skipped += measured.skipped;
     }
     run.epochs = static_cast<std::uint32_t>(epochs_.size());
@@ -195,10 +217,15 @@ class RunReader {
     }
   }
 
-  void add_epoch(const run::LedgerEpoch& ledger, const Decision& decision) {
-    ComparedEpoch epoch{.epoch = ledger.epoch,
-                        .predicted = predict(ledger, decision),
-                        .measured = run::total_over_workers(ledger)};
+  void add_epoch(const run::LedgerEpoch& ledger, const Decision& decision, std::uint64_t steps) {
+    const auto parameters = static_cast<std::uint64_t>(sizes_.parameters.value_or(0));
+    ComparedEpoch epoch{
+        .epoch = ledger.epoch,
+        .predicted = predict(ledger, decision),
+        .measured = run::total_over_workers(ledger),
+        .weight_bytes = static_cast<double>(run::weight_bytes(
+            sums_in_epoch(config_, ledger.epoch, steps), config_.workers.count, parameters)),
+        .weights = ledger.weights};
     epoch.predicted.replicated_source_bytes -=
         static_cast<double>(epoch.measured.cache_hits) * sizes_.payload_bytes.value_or(0);
     epochs_.push_back(epoch);
@@ -260,6 +287,17 @@ class RunReader {
       return;
     }
     if (knows_sizes()) compare(epochs_, kReplicatedBytes, run.comparisons);
+  }
+
+  /// Gradients of every step, or weights of workers that train apart.
+  void compare_weights(RunIo& run) const {
+    const bool known = std::all_of(epochs_.begin(), epochs_.end(), [](const ComparedEpoch& epoch) {
+      return epoch.weights.has_value();
+    });
+    if (!known || epochs_.empty() || !sizes_.parameters || config_.workers.count < 2) return;
+    run.comparisons.push_back(compare_one(
+        "weight_bytes", epochs_, [](const ComparedEpoch& epoch) { return epoch.weight_bytes; },
+        [](const ComparedEpoch& epoch) { return epoch.weights->bytes; }));
   }
 
   std::string folder_;

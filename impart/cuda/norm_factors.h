@@ -77,10 +77,11 @@ __device__ void prepare_factors(const BatchNorm& norm, const Range& range, int p
   __syncthreads();
 }
 
-/// Once per launch.
+/// Once per launch; others may run at the same time.
 __device__ inline void count_batch(const BatchNorm& norm) {
   const bool is_first = threadIdx.x + blockIdx.x + blockIdx.y + blockIdx.z == 0;
-  if (is_first && norm.batches != nullptr) ++*norm.batches;
+  if (!is_first || norm.batches == nullptr) return;
+  atomicAdd(reinterpret_cast<unsigned long long*>(norm.batches), 1ull);
 }
 
 /// In batch_norm_small.cu: everything in one launch, if the array is small enough; else false.

@@ -53,6 +53,12 @@ std::span<const ExampleId> StepPlan::batch_of(WorkerId worker, std::uint32_t ste
   return std::span(ids).subspan(start, std::min(batch_, ids.size() - start));
 }
 
+std::uint64_t StepPlan::visits_between(WorkerId worker, std::uint32_t first,
+                                       std::uint32_t last) const {
+  const std::size_t all = lists_[index(worker)].ids.size();
+  return std::min(last * batch_, all) - std::min(first * batch_, all);
+}
+
 std::size_t StepPlan::observed_of(WorkerId worker, std::uint32_t step) const {
   const std::size_t rows = batch_of(worker, step).size();
   std::size_t observed = 0;

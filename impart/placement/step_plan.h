@@ -38,6 +38,8 @@ class StepPlan {
   std::size_t observed_of(WorkerId worker, std::uint32_t step) const;
   /// Whether one of them is.
   bool is_observed(WorkerId worker, std::uint32_t step, std::size_t row) const;
+  /// How many examples a worker visits in the steps first..last-1.
+  std::uint64_t visits_between(WorkerId worker, std::uint32_t first, std::uint32_t last) const;
   /// Examples of all workers in a step.
   std::uint64_t examples_in(std::uint32_t step) const;
 

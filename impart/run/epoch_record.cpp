@@ -15,6 +15,9 @@ template <class Number>
 void put(Json& line, const char* name, const std::optional<Number>& value) {
   if (value) line[name] = *value;
 }
+void put(Json& line, const char* name, const std::vector<double>& values) {
+  if (!values.empty()) line[name] = values;
+}
 void put(Json& line, const char* name, const placement::PlacementChange* change) {
   if (change == nullptr) return;
   Json& members = line[name] = {{"event", name_of(change->kind)}};

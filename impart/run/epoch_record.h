@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <optional>
 #include <string_view>
+#include <vector>
 
 #include <nlohmann/json_fwd.hpp>
 
@@ -18,8 +19,13 @@ struct EpochRecord {
   double train_loss = 0, train_accuracy = 0;
   std::optional<double> test_loss = {}, test_accuracy = {};
   std::optional<double> test_perplexity = {}, test_bits_per_byte = {};  ///< of language
-  std::uint64_t non_finite = 0;  ///< visits with a NaN or infinite signal
-  std::uint64_t skipped = 0;     ///< examples that could not be read
+  /// Of workers that train apart: how often their models became one, and how far they had come
+  /// apart before, mean over these moments and the workers of ‖θ_k − θ̄‖ / ‖θ̄‖.
+  std::optional<std::uint64_t> syncs = {};
+  std::optional<double> replica_divergence = {};
+  std::vector<double> worker_scores = {};  ///< of each worker's own model, before the last of these
+  std::uint64_t non_finite = 0;            ///< visits with a NaN or infinite signal
+  std::uint64_t skipped = 0;               ///< examples that could not be read
   /// What happened to the partition before the epoch, or null.
   const placement::PlacementChange* change = nullptr;
   double seconds_train = 0, seconds = 0;
@@ -39,6 +45,9 @@ void for_each_epoch_member(const EpochRecord& r, Function&& f) {
   f("test_accuracy", r.test_accuracy, "test/accuracy");
   f("test_perplexity", r.test_perplexity, "test/perplexity");
   f("test_bits_per_byte", r.test_bits_per_byte, "test/bits_per_byte");
+  f("syncs", r.syncs, "");
+  f("replica_divergence", r.replica_divergence, "replicas/divergence");
+  f("worker_scores", r.worker_scores, "");
   f("non_finite", r.non_finite, "");
   f("skipped", r.skipped > 0 ? std::optional(r.skipped) : std::nullopt, "");
   f("placement", r.change, "");

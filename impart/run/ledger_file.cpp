@@ -52,6 +52,10 @@ constexpr Member<VisitCosts, std::uint64_t> kVisits[] = {
     {"refreshed", &VisitCosts::refreshed},
     {"bytes_saved", &VisitCosts::bytes_saved},
 };
+constexpr Member<WeightCosts, std::uint64_t> kWeights[] = {
+    {"sums", &WeightCosts::sums},
+    {"bytes", &WeightCosts::bytes},
+};
 constexpr Member<VisitCosts, double> kVisitRatios[] = {
     {"max_over_mean", &VisitCosts::max_over_mean},
 };
@@ -140,6 +144,9 @@ LedgerEpoch parse_epoch(const Json& record) {
     take_members(record.at("visits"), epoch.visits.emplace(), kVisits);
     take_members(record.at("visits"), *epoch.visits, kVisitRatios);
   }
+  if (record.contains("weights")) {
+    take_members(record.at("weights"), epoch.weights.emplace(), kWeights);
+  }
   return epoch;
 }
 
@@ -163,6 +170,7 @@ nlohmann::ordered_json ledger_record(const LedgerEpoch& epoch) {
     put_members(record["visits"], *epoch.visits, kVisits);
     put_members(record["visits"], *epoch.visits, kVisitRatios);
   }
+  if (epoch.weights) put_members(record["weights"], *epoch.weights, kWeights);
   return record;
 }
 

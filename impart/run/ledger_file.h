@@ -28,6 +28,21 @@ struct VisitCosts {
   double max_over_mean = 1;       ///< of the workers' visits
 };
 
+/// What workers add up in an epoch to have one model: gradients in every step, or weights now and
+/// then.
+struct WeightCosts {
+  std::uint64_t sums = 0;
+  /// That all workers send for them, each in a machine of its own: weight_bytes(sums, …).
+  std::uint64_t bytes = 0;
+};
+
+/// What `workers` send to add up so many times an array of `parameters` floats in a ring: each
+/// 2·4·P·(n−1)/n bytes a time.
+constexpr std::uint64_t weight_bytes(std::uint64_t sums, std::uint64_t workers,
+                                     std::uint64_t parameters) {
+  return sums * 2 * 4 * parameters * (workers - 1);
+}
+
 /// What one epoch of a run cost: one line of ledger.jsonl.
 struct LedgerEpoch {
   std::uint32_t epoch = 0;
@@ -35,12 +50,12 @@ struct LedgerEpoch {
   std::vector<ProcessCost> processes = {};       ///< by rank
   std::uint64_t skipped = 0;                     ///< examples left out because they were unreadable
   std::optional<VisitCosts> visits = {};         ///< none in older files
+  std::optional<WeightCosts> weights = {};       ///< none in older files
 };
 
 /// The line: {"epoch", "workers": [{"worker", …}], "processes": [{"rank", …, "host_wait",
-/// "seconds": {…}}], "skipped", "visits": {…}}, members under the names of impart/store/ledger.h.
-/// Append it to a
-/// MetricsLog.
+/// "seconds": {…}}], "skipped", "visits": {…}, "weights": {…}}, members under the names of
+/// impart/store/ledger.h. Append it to a MetricsLog.
 nlohmann::ordered_json ledger_record(const LedgerEpoch& epoch);
 
 /// All whole lines of a ledger, which may still grow. DataError (path:line) if a line lacks a

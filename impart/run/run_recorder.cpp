@@ -28,6 +28,7 @@ class ScalarWriter {
   void operator()(const char* name, const std::optional<Number>& value, const char* tag) {
     if (value) (*this)(name, *value, tag);
   }
+  void operator()(const char*, const std::vector<double>&, const char*) {}
   void operator()(const char*, const placement::PlacementChange* change, const char*) {
     if (change != nullptr) for_each_change_member(*change, *this);
   }
@@ -85,6 +86,10 @@ void RunRecorder::record_steps(std::uint64_t first, std::span<const StepRecord> 
     step_events_.scalar("step/loss", number, loss / static_cast<double>(some.size()));
     step_events_.scalar("step/learning_rate", number, some.back().learning_rate);
   }
+}
+
+void RunRecorder::record_sync(std::uint64_t step, double divergence) {
+  step_events_.scalar("step/replica_divergence", static_cast<std::int64_t>(step), divergence);
 }
 
 void RunRecorder::record_images(std::uint32_t epoch, std::span<const ImageRecord> images) {

@@ -46,6 +46,8 @@ class RunRecorder {
   /// The steps of an epoch, of which the first is number `first` of the run. Of many, means of
   /// neighbours are kept.
   void record_steps(std::uint64_t first, std::span<const StepRecord> steps);
+  /// How far the workers' models had come apart after this many steps of the run.
+  void record_sync(std::uint64_t step, double divergence);
   /// Pictures of the hardest and easiest examples.
   void record_images(std::uint32_t epoch, std::span<const ImageRecord> images);
 

@@ -25,6 +25,7 @@ struct RunSummary {
   std::uint64_t examples = 0;
   /// Held out of training, and what results are of; 0: results are of the test set.
   std::uint64_t validation_examples = 0;
+  std::uint64_t parameters = 0;  ///< of the model
   std::uint32_t workers = 0;
   std::uint32_t processes = 0;
   std::uint64_t seed = 0;
@@ -48,6 +49,7 @@ struct RunSummary {
   std::uint64_t examples_moved = 0;
   std::uint64_t bytes_disk = 0;
   std::uint64_t bytes_network = 0;
+  std::uint64_t bytes_weights = 0;  ///< sum over epochs of WeightCosts::bytes
   std::uint64_t messages = 0;  ///< sum over move plans of the pairs of workers that send anything
   std::uint64_t peak_stored_examples = 0;
   std::string weights_sha256 = {};
@@ -81,6 +83,7 @@ constexpr void for_each_summary_member(Summary& s, Function&& f) {
   f("diverged_at", s.diverged_at, kGoesOn);
   f("examples", s.examples, kGoesOn);
   f("validation_examples", s.validation_examples, kFromState);
+  f("parameters", s.parameters, kAnew);
   f("workers", s.workers, kGoesOn);
   f("processes", s.processes, kAnew);
   f("seed", s.seed, kGoesOn);
@@ -104,6 +107,7 @@ constexpr void for_each_summary_member(Summary& s, Function&& f) {
   f("examples_moved", s.examples_moved, kGoesOn);
   f("bytes_disk", s.bytes_disk, kGoesOn);
   f("bytes_network", s.bytes_network, kGoesOn);
+  f("bytes_weights", s.bytes_weights, kGoesOn);
   f("messages", s.messages, kGoesOn);
   f("peak_stored_examples", s.peak_stored_examples, kGoesOn);
   f("weights_sha256", s.weights_sha256, kFromState);

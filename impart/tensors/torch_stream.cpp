@@ -58,4 +58,42 @@ void SideStream::join() {
   state_->is_used = false;
 }
 
+struct StreamLanes::State {
+  struct Lane {
+    c10::cuda::CUDAStream stream;
+    at::cuda::CUDAEvent after;
+  };
+  std::vector<Lane> lanes;
+  at::cuda::CUDAEvent before;
+};
+
+StreamLanes::StreamLanes(std::size_t count) : state_(std::make_unique<State>()) {
+  for (std::size_t lane = 0; lane < count; ++lane) {
+    state_->lanes.push_back({c10::cuda::getStreamFromPool(/*isHighPriority=*/true), {}});
+  }
+}
+StreamLanes::~StreamLanes() = default;
+
+std::size_t StreamLanes::count() const {
+  return state_->lanes.size();
+}
+
+void StreamLanes::fork() {
+  state_->before.record();
+  for (State::Lane& lane : state_->lanes) state_->before.block(lane.stream);
+}
+
+void StreamLanes::run(std::size_t lane, const std::function<void()>& work) {
+  const c10::cuda::CUDAStreamGuard guard(state_->lanes[lane].stream);
+  work();
+}
+
+void StreamLanes::join() {
+  const auto current = c10::cuda::getCurrentCUDAStream();
+  for (State::Lane& lane : state_->lanes) {
+    lane.after.record(lane.stream);
+    lane.after.block(current);
+  }
+}
+
 }  // namespace impart::tensors

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstddef>
 #include <functional>
 #include <memory>
 #include <vector>
@@ -30,6 +31,28 @@ class SideStream {
   /// Lets `work` start kernels on the side stream. What it reads is kept until `join`.
   void run(const std::function<void()>& work, std::vector<at::Tensor> read);
   /// What comes next on the current stream runs after everything on the side stream.
+  void join();
+
+ private:
+  struct State;
+  std::unique_ptr<State> state_;
+};
+
+/// Streams side by side, for work of many small kernels that does not depend on each other. Used by
+/// one thread at a time.
+class StreamLanes {
+ public:
+  explicit StreamLanes(std::size_t count);
+  ~StreamLanes();
+  StreamLanes(const StreamLanes&) = delete;
+  StreamLanes& operator=(const StreamLanes&) = delete;
+
+  std::size_t count() const;
+  /// What comes next on the lanes runs after everything that is on the current stream now.
+  void fork();
+  /// Lets `work` start kernels on a lane.
+  void run(std::size_t lane, const std::function<void()>& work);
+  /// What comes next on the current stream runs after everything on the lanes.
   void join();
 
  private:

@@ -32,4 +32,22 @@ void SideStream::join() {
   fail();
 }
 
+struct StreamLanes::State {};
+StreamLanes::StreamLanes(std::size_t) {
+  fail();
+}
+StreamLanes::~StreamLanes() = default;
+std::size_t StreamLanes::count() const {
+  fail();
+}
+void StreamLanes::fork() {
+  fail();
+}
+void StreamLanes::run(std::size_t, const std::function<void()>&) {
+  fail();
+}
+void StreamLanes::join() {
+  fail();
+}
+
 }  // namespace impart::tensors

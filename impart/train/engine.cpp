@@ -35,6 +35,7 @@ Engine::Engine(EngineSpec spec, comm::Communicator& communicator)
       optimizer_(spec_.config.optimizer, parameters_.values()),
       clock_(device().is_cuda() ? make_device_marks() : make_host_marks()),
       passes_(passes_spec()),
+      apart_(config::trains_apart(spec_.config, 0)),
       step_(choose_step(step_context())) {
   if (is_exact(spec_.config.workers)) tensors::set_threads(1);
 }
@@ -50,7 +51,7 @@ EpochPassesSpec Engine::passes_spec() {
           .hosted = hosted_,
           .seed = seed_of(spec_.config, &config::RunConfig::seed_augment),
           .most_rows = most_rows(workers, device()),
-          .one_by_one = is_exact(workers) || is_local(workers),
+          .one_by_one = is_exact(workers) || config::trains_apart(spec_.config, 0),
           .shared_norm = statistics_.shared(),
           .label_smoothing = spec_.config.optimizer.label_smoothing};
 }
@@ -67,12 +68,33 @@ StepContext Engine::step_context() {
           .parameters = &parameters_,
           .half_weights = half_weights_.get(),
           .optimizer = &optimizer_,
-          .clock = &clock_};
+          .clock = &clock_,
+          .note = &spec_.note,
+          .apart = apart_};
+}
+
+/// Whether gradients are averaged at first, and models later.
+bool Engine::may_change_steps() const {
+  return spec_.config.workers.sync_start.of(spec_.config.epochs) > 0;
+}
+
+void Engine::show_worker(std::optional<std::uint32_t> worker) {
+  step_->show_worker(worker);
+  if (worker) statistics_.show(*worker);
+}
+
+void Engine::choose_steps(bool apart) {
+  if (apart == apart_) return;
+  apart_ = apart;
+  passes_.set_one_by_one(apart || is_exact(spec_.config.workers));
+  step_.reset();
+  step_ = choose_step(step_context());
 }
 
 void Engine::begin_epoch(const placement::StepPlan& plan, std::uint32_t epoch,
                          std::uint32_t first_step, std::span<const float> weights) {
   next_row_ = 0;
+  choose_steps(config::trains_apart(spec_.config, epoch));
   passes_.begin_epoch(plan, epoch, first_step, weights);
   if (half_weights_) half_weights_->refresh();
   step_->begin_epoch();
@@ -157,12 +179,16 @@ NamedTensors Engine::gather_state() {
   if (const auto statistics = statistics_.gather()) {
     state.emplace_back("worker_statistics", *statistics);
   }
+  if (may_change_steps()) {
+    state.emplace_back("apart", torch::tensor({apart_ ? 1 : 0}, torch::kInt64));
+  }
   step_->gather_state(state);
   return state;
 }
 
 void Engine::restore_state(const FindTensor& find) {
   const torch::NoGradGuard no_grad;
+  if (may_change_steps()) choose_steps(find("apart").item<std::int64_t>() != 0);
   for (std::size_t i = 0; i < optimizer_.state().size(); ++i) {
     parameters_.copy_from_cpu_order(find(fmt::format("optimizer.{}", i)), optimizer_.state()[i]);
   }

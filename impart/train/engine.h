@@ -62,6 +62,13 @@ class Engine {
   /// Collective: every process calls it, in the same order.
   void end_epoch() { step_->end_epoch(); }
 
+  /// When models that are apart became one in this epoch, also before the run went on in it.
+  std::vector<SyncRecord> syncs() const { return step_->syncs(); }
+  void set_syncs(std::vector<SyncRecord> syncs) { step_->set_syncs(std::move(syncs)); }
+  /// Lets the model have the weights of one worker, where they are apart, or of none: the common
+  /// ones. Collective: every process calls it, in the same order.
+  void show_worker(std::optional<std::uint32_t> worker);
+
   /// The signals of the steps since begin_epoch, [SignalSet::size(), rows], on the host; rows as in
   /// visits_of.
   torch::Tensor collected_signals() const { return step_->collected(next_row_); }
@@ -83,6 +90,8 @@ class Engine {
   MeasuredExamples measure(const placement::Parts& lists);
 
   models::Classifier& model() { return *spec_.model; }
+  /// How many numbers the model learns.
+  std::uint64_t parameters() { return static_cast<std::uint64_t>(parameters_.values().numel()); }
   const placement::HostedWorkers& hosted() const { return hosted_; }
   torch::Device device() const { return spec_.feed->device(); }
 
@@ -100,6 +109,8 @@ class Engine {
   void run_first_step(std::uint32_t step, double learning_rate);
   bool try_step(std::uint32_t step, double learning_rate);
   void limit_passes(std::int64_t rows);
+  bool may_change_steps() const;
+  void choose_steps(bool apart);
   EpochPassesSpec passes_spec();
   StepContext step_context();
 
@@ -113,6 +124,7 @@ class Engine {
   Optimizer optimizer_;
   PhaseClock clock_;
   EpochPasses passes_;
+  bool apart_;  ///< every worker trains weights of its own at present
   std::unique_ptr<Step> step_;
   std::int64_t next_row_ = 0;  ///< of the epoch, after the steps that were run
   bool has_fitted_ = false;    ///< a step has shown that the passes fit into memory

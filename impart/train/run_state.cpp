@@ -72,6 +72,9 @@ json describe(const RunState& state) {
                   {"seconds_total", state.seconds_total},
                   {"threads", state.threads},
                   {"summary", summary}};
+  for (const SyncRecord& sync : state.syncs) {
+    content["syncs"].push_back({sync.step, sync.divergence});
+  }
   if (state.change) {
     json change = {static_cast<int>(state.change->kind)};
     run::for_each_change_member(*state.change, [&](const char*, const auto& value, const char*) {
@@ -111,6 +114,10 @@ RunState parse(const json& content) {
                                    take(summary, name, value);
                                });
   if (content.contains("change")) state.change = parse_change(content.at("change"));
+  for (const json& sync : content.value("syncs", json::array())) {
+    state.syncs.push_back(
+        {.step = sync.at(0).get<std::uint32_t>(), .divergence = number_of(sync.at(1))});
+  }
   return state;
 }
 

@@ -11,6 +11,7 @@
 #include "impart/models/classifier.h"
 #include "impart/placement/placement.h"
 #include "impart/run/summary.h"
+#include "impart/train/steps/step.h"
 #include "impart/trained/trained_model.h"
 
 namespace impart::train {
@@ -26,7 +27,8 @@ struct RunState {
   std::optional<placement::PlacementChange> change =
       {};  ///< before the epoch under way; without its importance
   double seconds_total = 0;
-  int threads = 0;  ///< of process 0; 0 in checkpoints that do not say
+  int threads = 0;                     ///< of process 0; 0 in checkpoints that do not say
+  std::vector<SyncRecord> syncs = {};  ///< of the epoch under way
   /// Visits of an epoch under way that the table has not seen yet: ids, and signals [S, ids].
   std::vector<ExampleId> visit_ids = {};
   std::vector<float> visit_values = {};

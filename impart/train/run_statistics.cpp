@@ -61,6 +61,12 @@ void RunStatistics::collapse() {
   models::set_running_statistics(model_, statistics.to(device));
 }
 
+void RunStatistics::show(std::uint32_t worker) {
+  const torch::NoGradGuard no_grad;
+  const auto all = gather();
+  if (all) models::set_running_statistics(model_, (*all)[worker].to(device_of(model_)));
+}
+
 std::optional<torch::Tensor> RunStatistics::gather() {
   if (empty()) return std::nullopt;
   std::vector<torch::Tensor> rows;

@@ -24,6 +24,10 @@ class RunStatistics {
   /// Collective: every process calls it, in the same order.
   void collapse();
 
+  /// Sets it to that of one worker, which must not share it.
+  /// Collective: every process calls it, in the same order.
+  void show(std::uint32_t worker);
+
   /// One row for each worker, for a checkpoint; nothing if there are none.
   /// Collective: every process calls it, in the same order.
   std::optional<torch::Tensor> gather();

@@ -82,6 +82,7 @@ Trainer::Trainer(const RunSpec& spec, comm::Communicator& communicator, const Ru
   summary_.epochs = config_.epochs;
   summary_.examples = data_.examples;
   summary_.validation_examples = data_.validation_examples;
+  summary_.parameters = engine_.parameters();
   summary_.workers = config_.workers.count;
   summary_.processes = communicator.size();
   summary_.seed = config_.seed;
@@ -110,7 +111,14 @@ RunOutcome Trainer::run(const run::RunDirectory* directory, Clock::time_point be
     epoch_started_ = Clock::now();
     if (position_.step == 0) prepare_epoch();
     settle_stores();
-    if (!train_epoch()) {
+    bool is_whole = false;
+    try {
+      is_whole = train_epoch();
+    } catch (const Diverged& reason) {
+      note_bad_worker(reason);
+      return finish(false);
+    }
+    if (!is_whole) {
       note_seconds();
       write_checkpoint();
       return finish(true);
@@ -198,6 +206,7 @@ bool Trainer::train_epoch() {
     report("train");
     if (agree_to_stop() && position_.step < plan_->steps()) return false;
   }
+  if (config_.eval.workers && is_tested()) test_workers();
   engine_.end_epoch();
   finish_moves();
   return true;
@@ -227,6 +236,11 @@ bool Trainer::is_due(const config::EpochInterval& every, std::uint32_t epochs) c
   return interval > 0 && epochs % interval == 0;
 }
 
+/// Whether the epoch under way ends with an evaluation.
+bool Trainer::is_tested() const {
+  return position_.epoch + 1 == config_.epochs || is_due(config_.eval.every, position_.epoch + 1);
+}
+
 void Trainer::track_visits() {
   const PhaseTimer timer(engine_.clock(), &store::PhaseSeconds::tracking);
   visits_.observe(placement_.table(), position_.epoch);
@@ -237,10 +251,11 @@ void Trainer::finish_epoch() {
   refresh_hidden();
   const bool is_last = position_.epoch + 1 == config_.epochs;
   std::optional<data::TestOutcome> outcome;
-  if (is_last || is_due(config_.eval.every, position_.epoch + 1)) outcome = evaluate_model();
+  if (is_tested()) outcome = evaluate_model();
   check_directory();
   record_epoch(outcome, record_costs());
   record_steps();
+  record_syncs();
   note_divergence();
   note_load();
   change_.reset();
@@ -259,17 +274,39 @@ void Trainer::refresh_hidden() {
   visits_.refresh(selection_.to_refresh(), placement_.table(), position_.epoch);
 }
 
+EvaluationSpec Trainer::evaluation_spec() const {
+  const bool shared = config_.workers.batch_norm == config::WorkersConfig::BatchNorm::kShared;
+  return {.protocol = config_.eval.protocol,
+          .batch = config_.eval.batch,
+          .hosted_workers = shared ? 1 : engine_.hosted().count,
+          .epoch = position_.epoch,
+          .mirror = config_.eval.mirror,
+          .reader = WorkerId{engine_.hosted().first}};
+}
+
+/// What each worker's model came to on its own, before they become one. Nothing in epochs in which
+/// they are one.
+void Trainer::test_workers() {
+  worker_scores_.clear();
+  if (!config::trains_apart(config_, position_.epoch)) return;
+  const PhaseTimer timer(engine_.clock(), &store::PhaseSeconds::evaluation);
+  report("evaluate");
+  for (std::uint32_t worker = 0; worker < config_.workers.count; ++worker) {
+    engine_.show_worker(worker);
+    data::TestOutcome outcome =
+        evaluate(engine_.model(), *data_.test, evaluation_spec(), communicator_);
+    outcome.bytes = data_.test_bytes;
+    worker_scores_.push_back(data::score_of(data_.task, outcome));
+  }
+  engine_.show_worker(std::nullopt);
+  engine_.model().train();
+}
+
 data::TestOutcome Trainer::evaluate_model() {
   const PhaseTimer timer(engine_.clock(), &store::PhaseSeconds::evaluation);
   report("evaluate");
   engine_.collapse_statistics();
-  const bool shared = config_.workers.batch_norm == config::WorkersConfig::BatchNorm::kShared;
-  const EvaluationSpec spec{.protocol = config_.eval.protocol,
-                            .batch = config_.eval.batch,
-                            .hosted_workers = shared ? 1 : engine_.hosted().count,
-                            .epoch = position_.epoch,
-                            .mirror = config_.eval.mirror,
-                            .reader = WorkerId{engine_.hosted().first}};
+  const EvaluationSpec spec = evaluation_spec();
   data::TestOutcome outcome = device_evaluation_
                                   ? device_evaluation_->evaluate(spec)
                                   : evaluate(engine_.model(), *data_.test, spec, communicator_);
@@ -288,8 +325,17 @@ Trainer::EpochSeconds Trainer::record_costs() {
   run::LedgerEpoch line =
       costs_.end_epoch(position_.epoch, *data_.train_store, visits_.facts().skipped, summary_);
   line.visits = selection_.end(summary_);
+  line.weights = count_weight_sums();
+  summary_.bytes_weights += line.weights->bytes;
   if (recorder_) recorder_->record_costs(line);
   return {.training = line.processes[communicator_.rank()].seconds.training(), .all = seconds};
+}
+
+run::WeightCosts Trainer::count_weight_sums() const {
+  const bool apart = config::trains_apart(config_, position_.epoch);
+  const std::uint64_t sums = apart ? engine_.syncs().size() : plan_->steps();
+  return {.sums = sums,
+          .bytes = run::weight_bytes(sums, config_.workers.count, summary_.parameters)};
 }
 
 /// Before anything is written: a folder that is gone would be made anew, and seem whole.
@@ -305,11 +351,18 @@ void Trainer::record_epoch(const std::optional<data::TestOutcome>& outcome,
                           .learning_rate = last_rate_,
                           .train_loss = facts.train_loss,
                           .train_accuracy = facts.train_accuracy,
+                          .worker_scores = std::exchange(worker_scores_, {}),
                           .non_finite = facts.non_finite,
                           .skipped = facts.skipped,
                           .change = change_ ? &*change_ : nullptr,
                           .seconds_train = seconds.training,
                           .seconds = seconds.all};
+  if (const auto syncs = engine_.syncs(); !syncs.empty()) {
+    double sum = 0;
+    for (const SyncRecord& sync : syncs) sum += sync.divergence;
+    result.syncs = syncs.size();
+    result.replica_divergence = sum / static_cast<double>(syncs.size());
+  }
   if (outcome) {
     results_.note(*outcome, position_.epoch, summary_);
     results_.add_to(result, *outcome);
@@ -340,6 +393,23 @@ void Trainer::record_steps() {
     steps.push_back({.loss = loss, .learning_rate = selection_.learning_rate_at(step)});
   }
   recorder_->record_steps(position_.total_steps - steps.size(), steps);
+}
+
+void Trainer::record_syncs() {
+  if (!recorder_) return;
+  const std::uint64_t before = position_.total_steps - position_.step;
+  for (const SyncRecord& sync : engine_.syncs()) {
+    if (sync.step > visits_.facts().first_step) {
+      recorder_->record_sync(before + sync.step, sync.divergence);
+    }
+  }
+}
+
+/// The epoch is lost: it has neither metrics nor a checkpoint.
+void Trainer::note_bad_worker(const Diverged& reason) {
+  summary_.diverged_at = position_.epoch;
+  diverged_ = fmt::format("diverged: {}", reason.what());
+  note_seconds();
 }
 
 /// All processes know the same losses, and so decide the same.
@@ -380,6 +450,7 @@ void Trainer::write_checkpoint() {
                  .seconds_total = summary_.seconds_total + progress_.seconds(),
                  .threads = torch::get_num_threads()};
   if (position_.step > 0) {
+    state.syncs = engine_.syncs();
     run::Visits visits = visits_.gather(position_.step);
     state.visit_ids = std::move(visits.ids);
     state.visit_values = std::move(visits.values);
@@ -418,11 +489,12 @@ void Trainer::restore(const std::string& checkpoint) {
     }
     throw DataError(fmt::format("{}: has no tensor '{}'", checkpoint, name));
   });
+  engine_.set_syncs(state.syncs);
   position_ = {.epoch = state.epoch, .step = state.step, .total_steps = state.total_steps};
   visits_.restore({.ids = std::move(state.visit_ids), .values = std::move(state.visit_values)});
-  const std::uint32_t processes = summary_.processes;
-  summary_ = state.summary;
-  summary_.processes = processes;
+  const run::RunSummary fresh = std::exchange(summary_, state.summary);
+  summary_.processes = fresh.processes;
+  summary_.parameters = fresh.parameters;
   summary_.seconds_total = state.seconds_total;
   change_ = std::move(state.change);
   note_threads(state.threads);
@@ -467,7 +539,9 @@ RunOutcome Trainer::finish(bool preempted) {
     write_results(spec_, data_, placement_, engine_.model(), summary_);
   }
   RunOutcome outcome{.summary = summary_, .task = results_.task(), .preempted = preempted};
-  if (must_stop_diverged() && !preempted) {
+  if (!diverged_.empty()) {
+    outcome.failure = diverged_;
+  } else if (must_stop_diverged() && !preempted) {
     outcome.failure = fmt::format(
         "diverged: the training loss is not finite since epoch {}; a smaller optimizer.lr may "
         "help, train.stop_on_nan=false goes on nevertheless",

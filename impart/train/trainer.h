@@ -13,6 +13,7 @@
 #include "impart/run/run_recorder.h"
 #include "impart/train/costs/run_costs.h"
 #include "impart/train/device/device_evaluation.h"
+#include "impart/train/diverged.h"
 #include "impart/train/engine.h"
 #include "impart/train/epoch_selection.h"
 #include "impart/train/epoch_visits.h"
@@ -56,11 +57,16 @@ class Trainer {
   void select_visits();
   bool train_epoch();  ///< false: stopped early
   bool agree_to_stop();
+  bool is_tested() const;
   bool is_due(const config::EpochInterval& every, std::uint32_t epochs) const;
   void finish_epoch();
   void track_visits();
   void refresh_hidden();
   data::TestOutcome evaluate_model();
+  EvaluationSpec evaluation_spec() const;
+  void test_workers();
+  run::WeightCosts count_weight_sums() const;
+  void record_syncs();
   void note_seconds();
   EpochSeconds record_costs();
   void record_epoch(const std::optional<data::TestOutcome>& outcome, const EpochSeconds& seconds);
@@ -70,6 +76,7 @@ class Trainer {
   void note_load();
   void record_steps();
   bool must_stop_diverged() const { return config_.train.stop_on_nan && summary_.diverged_at; }
+  void note_bad_worker(const Diverged& reason);
   void show_images();
   RunOutcome finish(bool preempted);
   void note_threads(int before) const;
@@ -100,6 +107,8 @@ class Trainer {
   std::optional<placement::PlacementChange> change_;  ///< before the epoch under way
   bool settled_ = false;                              ///< the stores have the current partition
   bool stopping_ = false;
+  std::vector<double> worker_scores_;  ///< of the epoch under way
+  std::string diverged_;               ///< why the run ends in the middle of an epoch; or ""
   Clock::time_point epoch_started_ = Clock::now();
 };
 

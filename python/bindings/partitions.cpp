@@ -8,6 +8,7 @@
 #include "impart/placement/heuristics.h"
 #include "impart/placement/imbalance.h"
 #include "impart/placement/move_plan.h"
+#include "impart/placement/outers.h"
 #include "python/bindings/bindings.h"
 
 namespace impart::python {
@@ -124,6 +125,24 @@ py::list describe_exchanges() {
   return rows;
 }
 
+/// Name, summary, and the rates as published.
+py::list describe_outers() {
+  py::list rows;
+  for (const placement::OuterEntry& row : placement::kOuters) {
+    rows.append(
+        py::make_tuple(std::string(row.name), std::string(row.summary), row.lr, row.momentum));
+  }
+  return rows;
+}
+
+/// keep, gain, back and push of impart/placement/outers.h.
+py::tuple outer_factors(const std::string& name, double lr, double momentum, double inner_lr) {
+  const placement::OuterFactors factors =
+      find_entry(placement::kOuters, "outer", name)
+          .function({.lr = lr, .momentum = momentum, .inner_lr = inner_lr});
+  return py::make_tuple(factors.keep, factors.gain, factors.back, factors.push);
+}
+
 }  // namespace
 
 void bind_partitions(py::module_& module) {
@@ -139,6 +158,8 @@ void bind_partitions(py::module_& module) {
   module.def("parts", parts, "owners"_a.noconvert(), "workers"_a);
   module.def("heuristics", describe_heuristics);
   module.def("exchanges", describe_exchanges);
+  module.def("outers", describe_outers);
+  module.def("outer_factors", outer_factors, "name"_a, "lr"_a, "momentum"_a, "inner_lr"_a);
 }
 
 }  // namespace impart::python

@@ -19,7 +19,7 @@ from typing import Any, List
 from impart._core import ConfigError, DataError, IoError
 from impart._core import version as __version__
 from impart.dataset import IndexedDataset
-from impart.named import exchanges, heuristics, notions, selections
+from impart.named import exchanges, heuristics, notions, outers, selections
 from impart.partitioning import Imbalance, MovePlan, Partition, exchange, move_plan, partition
 from impart.tracker import Tracker
 
@@ -27,6 +27,8 @@ from impart.tracker import Tracker
 _LATER = {
     "ImportanceSampler": "impart.sampler",
     "ImportanceBatchSampler": "impart.sampler",
+    "outer_state": "impart.outer",
+    "outer_step": "impart.outer",
     "read_run": "impart.runs",
     "read_study": "impart.runs",
     "data_map": "impart.maps",
@@ -38,7 +40,8 @@ _LATER = {
 
 __all__ = [
     "ConfigError", "DataError", "Imbalance", "IndexedDataset", "IoError", "MovePlan", "Partition",
-    "Tracker", "exchange", "exchanges", "heuristics", "move_plan", "notions", "partition", "selections",
+    "Tracker", "exchange", "exchanges", "heuristics", "move_plan", "notions", "outers", "partition",
+    "selections",
     *_LATER,
 ]
 

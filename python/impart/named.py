@@ -1,4 +1,4 @@
-"""What can be chosen by name: notions, heuristics, exchanges and selections."""
+"""What can be chosen by name: notions, heuristics, exchanges, selections and outer rules."""
 
 from __future__ import annotations
 
@@ -46,6 +46,15 @@ class Selection(NamedTuple):
     source: str
     uses_correct: bool  #: whether it looks at whether the last visit was right
     refreshes: bool  #: what it hides should have a forward pass at the end of the epoch
+
+
+class Outer(NamedTuple):
+    """A rule for how the mean of the workers' weights becomes the next common weights."""
+
+    name: str
+    description: str
+    lr: float  #: as published
+    momentum: float  #: as published
 
 
 def notions() -> List[Notion]:
@@ -113,10 +122,27 @@ def selections() -> List[Selection]:
     return [Selection(*row) for row in _core.selections()]
 
 
+def outers() -> List[Outer]:
+    """Return the outer rules of :func:`outer_step`.
+
+    Returns
+    -------
+    list of Outer
+
+    Examples
+    --------
+    >>> import impart
+    >>> [row.name for row in impart.outers()]
+    ['average', 'nesterov', 'slowmo']
+    """
+    return [Outer(*row) for row in _core.outers()]
+
+
 NOTIONS = {row.name: row for row in notions()}
 HEURISTICS = {row.name: row for row in heuristics()}
 EXCHANGES = {row.name: row for row in exchanges()}
 SELECTIONS = {row.name: row for row in selections()}
+OUTERS = {row.name: row for row in outers()}
 
 
 def find(table: Dict[str, Row], kind: str, name: str) -> Row:

@@ -200,14 +200,33 @@ TEST(PredictIo, ACacheSparesReadsOfWhatStays) {
   EXPECT_LT(vanilla.later.replicated_source_bytes, 0.9 * kExamples * kPayload);
 }
 
-TEST(GradientBytes, AreThoseOfARing) {
-  // 2000 examples on 4 workers in batches of 10: 50 steps; each worker sends 2·4·P·3/4 per step.
-  EXPECT_DOUBLE_EQ(gradient_bytes_per_epoch(
-                       {.workers = 4, .batch = 10, .examples = kExamples, .parameters = 1000}),
-                   50 * 4 * 6000.0);
-  EXPECT_DOUBLE_EQ(gradient_bytes_per_epoch(
-                       {.workers = 1, .batch = 10, .examples = kExamples, .parameters = 1000}),
-                   0);
+config::RunConfig config_of(std::uint32_t workers, const config::SyncRule& sync) {
+  config::RunConfig config;
+  config.epochs = 10;
+  config.workers.count = workers;
+  config.workers.batch = 10;
+  config.workers.sync = sync;
+  return config;
+}
+
+double bytes_of(const config::RunConfig& config) {
+  return weight_bytes_per_epoch({.config = config, .examples = kExamples, .parameters = 1000});
+}
+
+TEST(WeightBytes, AreThoseOfARing) {
+  // 2000 examples on 4 workers in batches of 10: 50 steps; each worker sends 2·4·P·3/4 per sum.
+  EXPECT_DOUBLE_EQ(bytes_of(config_of(4, {})), 50 * 4 * 6000.0);
+  EXPECT_DOUBLE_EQ(bytes_of(config_of(1, {})), 0);
+}
+
+TEST(WeightBytes, AreFewerWhereWorkersTrainApart) {
+  using Kind = config::SyncRule::Kind;
+  EXPECT_DOUBLE_EQ(bytes_of(config_of(4, {.kind = Kind::kEpoch})), 4 * 6000.0);
+  // 20, 20 and the last 10 steps.
+  config::RunConfig apart = config_of(4, {.kind = Kind::kEverySteps, .steps = 20});
+  EXPECT_DOUBLE_EQ(bytes_of(apart), 3 * 4 * 6000.0);
+  apart.workers.sync_start = 5;  // half of the epochs average gradients
+  EXPECT_DOUBLE_EQ(bytes_of(apart), (50 + 3) / 2.0 * 4 * 6000.0);
 }
 
 }  // namespace

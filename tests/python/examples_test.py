@@ -90,6 +90,23 @@ class DataParallel(ExampleTest):
         self.assertIn("after 10 steps", out)
 
 
+class Diloco(ExampleTest):
+    def end(self, *args):
+        """Accuracy, weights of each rank, and bytes of weights."""
+        out = self.run_example("diloco.py", *args)
+        return (float(re.findall(r"accuracy +([\d.]+) %", out)[-1]),
+                re.findall(r"rank \d: weights (\w+)", out), int(re.search(r"(\d+) bytes", out).group(1)))
+
+    def test_learns_and_ends_with_one_model(self):
+        accuracy, weights, sent = self.end()
+        self.assertGreater(accuracy, 50)
+        self.assertEqual(len(weights), 2)
+        self.assertEqual(len(set(weights)), 1)
+        seldom = self.end("--between", "1000")
+        self.assertNotEqual(seldom[1][0], weights[0])
+        self.assertLess(seldom[2], sent)
+
+
 @unittest.skipUnless(importlib.util.find_spec("matplotlib"), "matplotlib is not installed")
 class Notebook(ExampleTest):
     def test_draws_its_pictures(self):

@@ -17,7 +17,8 @@ import unittest
 import impart
 
 ROOT = pathlib.Path(sys.argv.pop(1))
-MODULES = ["impart.dataset", "impart.maps", "impart.named", "impart.partitioning", "impart.sampler", "impart.tracker"]
+MODULES = ["impart.dataset", "impart.maps", "impart.named", "impart.outer",
+           "impart.partitioning", "impart.sampler", "impart.tracker"]
 
 
 class Examples(unittest.TestCase):

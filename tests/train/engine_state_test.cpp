@@ -96,6 +96,13 @@ TEST(Engine, GoesOnBitForBitFromASavedState) {
   expect_to_go_on(with_momentum());
   expect_to_go_on(with_sync(with_momentum(), kEveryTwoSteps));
   expect_to_go_on(with_sync(with_momentum(), kAtTheEndOfTheEpoch));
+  config::RunConfig outer = with_sync(with_momentum(), kEveryTwoSteps);
+  outer.workers.outer = "nesterov";
+  expect_to_go_on(outer);
+  outer.workers.outer_overlap = true;
+  expect_to_go_on(outer);
+  outer.workers.sync_start = 1;
+  expect_to_go_on(outer);
   config::RunConfig adamw = with_momentum();
   adamw.optimizer.name = config::OptimizerConfig::Name::kAdamw;
   expect_to_go_on(adamw);

@@ -1,6 +1,7 @@
 // Steps of language models and text classifiers: what stacked workers train is what separate
 // replicas would, and what is saved goes on bit for bit.
 
+#include <algorithm>
 #include <map>
 #include <memory>
 #include <string>
@@ -16,6 +17,7 @@
 #include "impart/train/engine.h"
 #include "impart/train/evaluation.h"
 #include "tests/support/temporary_folder.h"
+#include "tests/train/apart_reference.h"
 #include "tests/train/engine_fixture.h"
 #include "tests/train/token_fixture.h"
 
@@ -158,6 +160,47 @@ TEST(LanguageEngine, GoesOnBitForBitFromASavedStateWithDropout) {
   adamw.optimizer.name = config::OptimizerConfig::Name::kAdamw;
   expect_language_to_go_on(adamw);
   expect_language_to_go_on(with_sync(adamw, kAtTheEndOfTheEpoch));
+}
+
+/// The gradient of a worker's mean loss with its dropout, from an engine in which only it has rows.
+torch::Tensor gradient_with_dropout(const placement::Parts& order, std::uint32_t batch,
+                                    std::uint32_t worker, std::uint32_t step,
+                                    const torch::Tensor& parameters) {
+  std::vector<std::uint64_t> sizes(kWorkers, 0);
+  sizes[worker] = order.of(WorkerId{worker}).size();
+  placement::Parts alone(sizes);
+  std::ranges::copy(order.of(WorkerId{worker}), alone.of(WorkerId{worker}).begin());
+  const placement::StepPlan plan(alone, batch, placement::Uneven::kWeight);
+  TextTraining run(plain(), "gpt-tiny", 3, 0.2);
+  set_parameters(run.engine.model(), parameters);
+  run.engine.begin_epoch(plan, 0, step);
+  run.engine.run_step(step, 1.0);
+  return parameters - run.parameters();
+}
+
+TEST(LanguageEngine, TakesOuterStepsAsPublishedWithDropout) {
+  const placement::Parts order = make_order({11, 6, 9, 4});
+  const placement::StepPlan plan(order, 2, placement::Uneven::kWeight);  // 6 steps
+  for (const bool adamw : {false, true}) {
+    config::RunConfig config = with_sync(with_momentum(), kEveryTwoSteps);
+    config.optimizer.lr = 0.05;
+    config.workers.outer = "nesterov";
+    if (adamw) config.optimizer.name = config::OptimizerConfig::Name::kAdamw;
+    if (adamw) config.optimizer.epsilon = 1e-2;
+    TextTraining run(config, "gpt-tiny", 3, 0.2);
+    const auto before = run.parameters();
+    run.train(plan, 0, plan.steps(), 0.05);
+    run.engine.end_epoch();
+    ApartReference reference(config, before, {.rule = "nesterov", .lr = 0.7, .momentum = 0.9});
+    const auto expected = reference.train(
+        plan,
+        [&](std::uint32_t worker, std::uint32_t step, const torch::Tensor& values) {
+          return gradient_with_dropout(order, 2, worker, step, values);
+        },
+        0.05);
+    // The reference sees gradients as differences of floats.
+    EXPECT_LT(relative_distance(run.parameters() - before, expected - before), 1e-4);
+  }
 }
 
 TEST(LanguageEngine, DrawsTheSameDropoutInMicroBatches) {

@@ -247,10 +247,14 @@ TensorFork WorkerBatchNorm2dImpl::normalise_on_device(const torch::Tensor& input
       layout_ ? layout_
               : std::make_shared<WorkerLayout>(WorkerLayout{.starts = {0, input.size(0)}});
   check_layout(input, *layout);
-  if (!frozen_) prepare_worker_statistics(layout->workers());
-  spec.running_mean = frozen_ ? torch::Tensor() : worker_mean_;
-  spec.running_variance = frozen_ ? torch::Tensor() : worker_variance_;
-  spec.batches = frozen_ ? torch::Tensor() : num_batches_tracked;
+  if (!frozen_) {
+    prepare_worker_statistics(layout->statistics());
+    spec.running_mean = worker_mean_.narrow(0, layout->first, layout->workers());
+    spec.running_variance = worker_variance_.narrow(0, layout->first, layout->workers());
+    spec.batches = num_batches_tracked;
+  } else {
+    spec.running_mean = spec.running_variance = spec.batches = torch::Tensor();
+  }
   return normalise_workers(input, *layout, spec);
 }
 

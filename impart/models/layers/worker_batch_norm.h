@@ -16,8 +16,13 @@ namespace impart::models {
 struct WorkerLayout {
   std::vector<std::int64_t> starts = {0, 0};  ///< one more than there are workers; from 0 upwards
 
+  /// Where these are not all workers that have running statistics: the first one's row there, and
+  /// how many rows there are. On GPUs.
+  std::int64_t first = 0, of = 0;
+
   std::int64_t workers() const { return static_cast<std::int64_t>(starts.size()) - 1; }
   std::int64_t rows(std::int64_t worker) const { return starts[worker + 1] - starts[worker]; }
+  std::int64_t statistics() const { return of > 0 ? of : workers(); }  ///< rows of them
 
   /// `starts` as a tensor on a device: copied when they have changed since the last call, which
   /// waits for the device. What a recorded graph reads must have a layout of its own, unchanged.

@@ -16,9 +16,9 @@
 namespace impart::train {
 namespace {
 
-/// Steps of a kind that run before it is recorded: libraries try algorithms in the first.
+/// Steps of so many rows that run before any is recorded: libraries try algorithms in the first.
 constexpr int kRunsBeforeRecord = 2;
-/// Most kinds that are kept: a graph owns its memory.
+/// Most kinds that are kept of each set of weights: a graph owns its memory.
 constexpr std::size_t kMostKinds = 6;
 
 /// The thread that backward passes run on knows the device only after its first kernel, and the
@@ -53,6 +53,7 @@ void DeviceSteps::begin_epoch(std::int64_t rows, const torch::Tensor& weights) {
                     plan.choices.defined() == choices_.defined();
   if (!fits) {
     kinds_.clear();  // graphs know the old places
+    runs_.clear();
     // A selection's epochs differ in length: room for the longest that is likely.
     const auto examples = static_cast<std::int64_t>(spec_.feed->examples());
     const std::int64_t room = spec_.weighted ? std::max(rows, examples) : rows;
@@ -69,54 +70,57 @@ void DeviceSteps::begin_epoch(std::int64_t rows, const torch::Tensor& weights) {
   if (choices_.defined()) choices_.copy_(plan.choices);
 }
 
-DeviceSteps::Kind& DeviceSteps::find_kind(const std::vector<std::int64_t>& starts) {
-  const auto found = std::find_if(kinds_.begin(), kinds_.end(),
-                                  [&](const Kind& kind) { return kind.layout->starts == starts; });
+DeviceSteps::Kind& DeviceSteps::find_kind(const Step& step) {
+  const auto found = std::find_if(kinds_.begin(), kinds_.end(), [&](const Kind& kind) {
+    return kind.update == step.update && kind.layout->starts == step.layout->starts;
+  });
   if (found != kinds_.end()) {
     kinds_.splice(kinds_.begin(), kinds_, found);
     return kinds_.front();
   }
-  if (kinds_.size() == kMostKinds) kinds_.pop_back();
-  kinds_.push_front(
-      {std::make_shared<models::WorkerLayout>(models::WorkerLayout{.starts = starts})});
+  if (kinds_.size() == kMostKinds * spec_.models) kinds_.pop_back();
+  kinds_.push_front({step.update, std::make_shared<models::WorkerLayout>(*step.layout)});
   return kinds_.front();
 }
 
 void DeviceSteps::run(const Step& step) {
-  spec_.update->begin({.first_row = step.first_row,
-                       .examples = step.examples,
-                       .learning_rate = step.learning_rate});
-  Kind& kind = find_kind(*step.starts);
-  if (!kind.graph && kind.runs++ < kRunsBeforeRecord) {
+  step.update->begin({.first_row = step.first_row,
+                      .examples = step.examples,
+                      .learning_rate = step.learning_rate});
+  Kind& kind = find_kind(step);
+  if (!kind.graph && step.use_weights) step.use_weights();
+  int& runs = runs_[kind.layout->starts.back()];
+  if (!kind.graph && runs < kRunsBeforeRecord) {
+    ++runs;
     // Trying algorithms takes seconds: only for the kind that nearly all steps are.
-    const tensors::BenchmarkMode mode(kinds_.size() == 1);
+    const tensors::BenchmarkMode mode(runs_.size() == 1);
     compute(kind);
     return;
   }
   if (!kind.graph) {
-    tensors::free_kept_memory();  // a graph has memory of its own
+    if (step.memory == nullptr) tensors::free_kept_memory();  // a graph has memory of its own
     kind.graph = std::make_unique<StepGraph>();
-    kind.graph->record([&] { compute(kind); });
+    kind.graph->record([&] { compute(kind); }, step.memory);
   }
   kind.graph->replay();
 }
 
 void DeviceSteps::compute(const Kind& kind) {
   models::set_worker_layout(*spec_.model, kind.layout);
-  spec_.update->clear_gradients();
-  const std::int64_t rows = kind.layout->starts.back();
-  if (rows > 0) {
-    const auto output = spec_.model->forward(gather_batch(rows));
-    const torch::Tensor gradient = measure(output);
+  kind.update->clear_gradients();
+  if (kind.layout->starts.back() > 0) {
+    const auto output = spec_.model->forward(gather_batch(kind));
+    const torch::Tensor gradient = measure(output, kind);
     output.logits.backward(gradient);
     side_.join();
   }
-  spec_.update->sum_gradients();
-  spec_.update->apply();
-  spec_.update->clear_gradients();
+  kind.update->sum_gradients();
+  kind.update->apply();
+  kind.update->clear_gradients();
 }
 
-torch::Tensor DeviceSteps::gather_batch(std::int64_t rows) {
+torch::Tensor DeviceSteps::gather_batch(const Kind& kind) {
+  const std::int64_t rows = kind.layout->starts.back();
   const bool half = spec_.half;
   const auto& pixels = images_.pixels;
   torch::Tensor batch = torch::empty({rows, pixels.size(1), pixels.size(2), pixels.size(3)},
@@ -131,7 +135,7 @@ torch::Tensor DeviceSteps::gather_batch(std::int64_t rows) {
                        .deviation = images_.std.data_ptr<float>(),
                        .ids = ids_.data_ptr<std::int64_t>(),
                        .choices = choices_.defined() ? choices_.data_ptr<std::int32_t>() : nullptr,
-                       .step = spec_.update->state(),
+                       .step = kind.update->state(),
                        .rows = rows,
                        .batch = batch.data_ptr(),
                        .element = half ? cuda::Element::kBfloat16 : cuda::Element::kFloat},
@@ -140,7 +144,7 @@ torch::Tensor DeviceSteps::gather_batch(std::int64_t rows) {
 }
 
 /// Collects the signals and returns the gradient of the step's loss by the logits.
-torch::Tensor DeviceSteps::measure(const models::Classifier::Output& output) {
+torch::Tensor DeviceSteps::measure(const models::Classifier::Output& output, const Kind& kind) {
   const torch::NoGradGuard no_grad;
   const torch::Tensor logits = output.logits.detach().contiguous();
   const torch::Tensor features = output.features.detach().contiguous();
@@ -152,7 +156,7 @@ torch::Tensor DeviceSteps::measure(const models::Classifier::Output& output) {
                             .feature_count = features.size(1),
                             .labels = images_.labels.data_ptr<std::int64_t>(),
                             .ids = ids_.data_ptr<std::int64_t>(),
-                            .step = spec_.update->state(),
+                            .step = kind.update->state(),
                             .weights = weights_.defined() ? weights_.data_ptr<float>() : nullptr,
                             .grad_logits = gradient.data_ptr<float>(),
                             .smoothing = static_cast<float>(spec_.label_smoothing)};

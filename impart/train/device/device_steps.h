@@ -1,9 +1,11 @@
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <list>
+#include <map>
 #include <memory>
-#include <vector>
 
 #include <torch/types.h>
 
@@ -21,18 +23,19 @@ namespace impart::train {
 struct DeviceStepsSpec {
   const SignalSet* signals = nullptr;  ///< null: none are collected
   models::Classifier* model = nullptr;
-  bool half = false;               ///< whether the model takes bfloat16 images
-  double label_smoothing = 0;      ///< as in OptimizerConfig
-  bool weighted = false;           ///< whether examples have weights in some epochs
-  DeviceUpdate* update = nullptr;  ///< of the model
-  feed::Feed* feed = nullptr;      ///< must have everything on the device
+  bool half = false;           ///< whether the model takes bfloat16 images
+  double label_smoothing = 0;  ///< as in OptimizerConfig
+  bool weighted = false;       ///< whether examples have weights in some epochs
+  feed::Feed* feed = nullptr;  ///< must have everything on the device
+  std::size_t models = 1;      ///< sets of weights that steps change, each with an update
 };
 
 /// Whole training steps on a GPU without work for the host: gather the batch, forward, loss and
 /// signals, backward, optimiser. All that an epoch needs is on the device before it begins. The
-/// first steps of a kind (rows of each worker) run as they are; then the step is recorded as a
-/// graph, and from there on replayed. What differs between steps (where the rows are, the learning
-/// rate) is read from a cell on the device that is set before each.
+/// first steps with so many rows run as they are; then every kind of step (rows of each worker,
+/// weights that it changes) is recorded as a graph, and from there on replayed. What differs
+/// between steps (where the rows are, the learning rate) is read from a cell on the device that is
+/// set before each.
 class DeviceSteps {
  public:
   /// Leaves the default stream for good.
@@ -46,11 +49,17 @@ class DeviceSteps {
   void begin_epoch(std::int64_t rows, const torch::Tensor& weights);
 
   struct Step {
-    const std::vector<std::int64_t>* starts = nullptr;  ///< as in WorkerLayout
-    std::int64_t first_row = 0;                         ///< in the epoch
+    const models::WorkerLayout* layout = nullptr;
+    DeviceUpdate* update = nullptr;  ///< of the weights that the step is for
+    std::int64_t first_row = 0;      ///< in the epoch
     std::uint64_t examples = 0;
     double learning_rate = 0;
+    /// Lets the model have these weights, where there are several: called if the step is not
+    /// replayed.
+    std::function<void()> use_weights = {};
+    GraphMemory* memory = nullptr;  ///< of the graph; null: it has its own
   };
+  /// On the current stream.
   void run(const Step& step);
 
   /// The signals of the epoch's first rows, on the host: waits for the device.
@@ -59,23 +68,24 @@ class DeviceSteps {
  private:
   /// A kind of step.
   struct Kind {
+    DeviceUpdate* update = nullptr;
     std::shared_ptr<models::WorkerLayout> layout;  ///< the graph reads its copy on the device
-    int runs = 0;
     std::unique_ptr<StepGraph> graph = nullptr;
   };
 
-  Kind& find_kind(const std::vector<std::int64_t>& starts);
+  Kind& find_kind(const Step& step);
   void compute(const Kind& kind);
-  torch::Tensor gather_batch(std::int64_t rows);
-  torch::Tensor measure(const models::Classifier::Output& output);
+  torch::Tensor gather_batch(const Kind& kind);
+  torch::Tensor measure(const models::Classifier::Output& output, const Kind& kind);
   void give_side_stream(tensors::SideStream* side);
 
   DeviceStepsSpec spec_;
   tensors::SideStream side_;  ///< for gradients of convolutions' weights
   feed::DeviceImages images_;
   torch::Tensor ids_, choices_, collected_;
-  torch::Tensor weights_;  ///< of the rows; undefined: no epoch has any
-  std::list<Kind> kinds_;  ///< the last used first
+  torch::Tensor weights_;             ///< of the rows; undefined: no epoch has any
+  std::list<Kind> kinds_;             ///< the last used first
+  std::map<std::int64_t, int> runs_;  ///< steps of so many rows that were not replayed
 };
 
 }  // namespace impart::train

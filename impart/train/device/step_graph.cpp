@@ -9,6 +9,19 @@
 
 namespace impart::train {
 
+namespace {
+
+using PoolId = decltype(at::cuda::graph_pool_handle());
+
+}  // namespace
+
+struct GraphMemory::State {
+  PoolId id = at::cuda::graph_pool_handle();
+};
+
+GraphMemory::GraphMemory() : state_(std::make_unique<State>()) {}
+GraphMemory::~GraphMemory() = default;
+
 struct StepGraph::State {
   at::cuda::CUDAGraph graph{/*keep_graph=*/true};
 };
@@ -22,10 +35,11 @@ StepGraph::~StepGraph() {
   state_.reset();
 }
 
-void StepGraph::record(const std::function<void()>& work) {
+void StepGraph::record(const std::function<void()>& work, GraphMemory* memory) {
   const std::lock_guard lock(tensors::recording_mutex());
   // Other threads may go on with their own work meanwhile.
-  state_->graph.capture_begin({0, 0}, cudaStreamCaptureModeThreadLocal);
+  const PoolId pool = memory != nullptr ? memory->state_->id : PoolId{0, 0};
+  state_->graph.capture_begin(pool, cudaStreamCaptureModeThreadLocal);
   try {
     work();
   } catch (...) {

@@ -5,13 +5,17 @@
 
 namespace impart::train {
 
+struct GraphMemory::State {};
 struct StepGraph::State {};
+
+GraphMemory::GraphMemory() = default;
+GraphMemory::~GraphMemory() = default;
 
 StepGraph::StepGraph() {
   throw Error("this impart was built without CUDA (IMPART_CUDA=OFF)");
 }
 StepGraph::~StepGraph() = default;
-void StepGraph::record(const std::function<void()>&) {}
+void StepGraph::record(const std::function<void()>&, GraphMemory*) {}
 void StepGraph::replay() {}
 void leave_default_stream() {}
 

@@ -16,7 +16,7 @@ bool can_end_on_device(const StepContext& context) {
   const std::int64_t processes = context.communicator->size();
   const std::int64_t hosted = (workers.count + processes - 1) / processes;
   const std::int64_t rows = hosted * workers.batch;
-  return cuda::has_kernels() && !is_local(workers) && !is_exact(workers) &&
+  return cuda::has_kernels() && !context.apart && !is_exact(workers) &&
          rows <= most_rows(workers, context.feed->device());
 }
 

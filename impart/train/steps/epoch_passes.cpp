@@ -56,6 +56,11 @@ void EpochPasses::begin_epoch(const placement::StepPlan& plan, std::uint32_t epo
   spec_.feed->begin(std::move(feed_plan));
 }
 
+void EpochPasses::set_one_by_one(bool one_by_one) {
+  spec_.one_by_one = one_by_one;
+  models::set_worker_layout(*spec_.model, layout_);  // another kind of step may have set its own
+}
+
 void EpochPasses::limit_rows(std::int64_t most) {
   spec_.most_rows = most;
   models::set_worker_layout(*spec_.model, layout_);  // another kind of step may have set its own

@@ -53,12 +53,17 @@ class EpochPasses {
   /// examples; none: all are 1. They and the plan must live until the end of the epoch.
   void begin_epoch(const placement::StepPlan& plan, std::uint32_t epoch, std::uint32_t first_step,
                    std::span<const float> weights);
+  /// From the next epoch on every worker has a pass of its own, or not.
+  void set_one_by_one(bool one_by_one);
   /// Plans them again, with at most so many rows in a pass.
   void limit_rows(std::int64_t most);
   /// Makes room for the signals of the epoch's rows.
   void make_room();
 
-  std::int64_t rows() const { return rows_; }  ///< of the epoch, in this process
+  const placement::StepPlan& plan() const { return *plan_; }  ///< of the epoch
+  std::uint32_t epoch() const { return dropout_->epoch; }
+  std::uint32_t first_step() const { return first_step_; }  ///< that is planned
+  std::int64_t rows() const { return rows_; }               ///< of the epoch, in this process
   /// Of these rows, [rows] on the device; undefined: all are 1.
   const torch::Tensor& weights() const { return weights_; }
   /// Groups that have rows.

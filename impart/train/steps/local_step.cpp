@@ -1,132 +1,125 @@
-// A step of workers that each train weights of their own, averaged now and then.
+// A step of workers that each train weights of their own, which become one now and then.
 
+#include <algorithm>
 #include <utility>
 
-#include <fmt/format.h>
 #include <torch/torch.h>
 
-#include "impart/train/costs/phase_clock.h"
 #include "impart/train/steps/host_sum.h"
+#include "impart/train/steps/replica_pass.h"
 #include "impart/train/steps/step.h"
+#include "impart/train/update/outer_sync.h"
+#include "impart/train/update/replicas.h"
 
 namespace impart::train {
 namespace {
 
 class LocalStep final : public Step {
  public:
-  explicit LocalStep(const StepContext& context) : context_(context) {
-    torch::Tensor& values = context_.parameters->values();
-    for (std::uint32_t worker = 0; worker < context_.hosted.count; ++worker) {
-      replicas_.push_back({values.clone(), Optimizer(context_.config->optimizer, values)});
-    }
+  explicit LocalStep(const StepContext& context)
+      : context_(context),
+        replicas_(context),
+        pass_(make_replica_pass(context, replicas_)),
+        sync_(context, replicas_) {}
+
+  void begin_epoch() override {
+    const std::uint32_t first = context_.passes->first_step();
+    next_ = first;
+    stretch_ = first - first % steps_between();
+    sync_.begin_epoch(first);
+    pass_->begin_epoch();
   }
 
-  void begin_epoch() override { context_.passes->make_room(); }
-
   void run(std::uint32_t step, double learning_rate) override {
-    for (const WorkerGroup& group : context_.passes->groups_of(step)) {
-      train_replica(group, step, learning_rate);
-    }
-    const config::SyncRule& sync = context_.config->workers.sync;
-    const bool due =
-        sync.kind == config::SyncRule::Kind::kEverySteps && (step + 1) % sync.steps == 0;
-    if (due) average_replicas();
-    refresh_half_weights(context_);
+    pass_->run(step, learning_rate);
+    replicas_.use_common();
+    next_ = step + 1;
+    last_rate_ = learning_rate;
+    sync_.advance();
+    if (next_ % steps_between() == 0) agree(context_.config->workers.outer_overlap);
   }
 
   void end_epoch() override {
-    average_replicas();
-    refresh_half_weights(context_);
+    agree(false);
+    pass_->end_epoch();
   }
 
-  torch::Tensor collected(std::int64_t rows) const override {
-    return context_.passes->collected(rows);
-  }
+  torch::Tensor collected(std::int64_t rows) const override { return pass_->collected(rows); }
+  std::vector<SyncRecord> syncs() const override { return sync_.records(); }
+  void set_syncs(std::vector<SyncRecord> syncs) override { sync_.set_records(std::move(syncs)); }
+  void show_worker(std::optional<std::uint32_t> worker) override;
 
-  void gather_state(NamedTensors& state) override;
-  void restore_state(const FindTensor& find) override;
+  void gather_state(NamedTensors& state) override {
+    replicas_.gather_state(state);
+    sync_.gather_state(state);
+  }
+  void restore_state(const FindTensor& find) override {
+    replicas_.restore_state(find);
+    sync_.restore_state(find);
+  }
 
  private:
-  /// The weights and optimiser of one worker.
-  struct Replica {
-    torch::Tensor values;
-    Optimizer optimizer;
-  };
-
-  /// The group is one worker.
-  void train_replica(const WorkerGroup& group, std::uint32_t step, double learning_rate) {
-    Replica& replica = replicas_[group.first];
-    FlatParameters& parameters = *context_.parameters;
-    const torch::NoGradGuard no_grad;
-    parameters.values().copy_(replica.values);
-    parameters.gradients().zero_();
-    refresh_half_weights(context_);
-    {
-      const torch::AutoGradMode with_grad(true);
-      context_.passes->backward(context_.passes->forward_losses(group, step).mean());
-    }
-    const PhaseTimer timer(*context_.clock, &store::PhaseSeconds::weight_update);
-    replica.optimizer.step(parameters.values(), parameters.gradients(), learning_rate);
-    replica.values.copy_(parameters.values());
+  /// An epoch has fewer steps than there are numbers.
+  std::uint32_t steps_between() const {
+    const config::SyncRule& sync = context_.config->workers.sync;
+    return sync.kind == config::SyncRule::Kind::kEverySteps ? sync.steps : UINT32_MAX;
   }
 
-  void average_replicas() {
+  /// The last of an epoch is not delayed, and it is none if there was no step since the one before.
+  void agree(bool delayed) {
     const PhaseTimer timer(*context_.clock, &store::PhaseSeconds::weight_exchange);
-    const torch::NoGradGuard no_grad;
-    torch::Tensor& mean = context_.parameters->values();
-    if (is_exact(context_.config->workers)) {
-      std::vector<torch::Tensor> values;
-      for (const Replica& replica : replicas_) values.push_back(replica.values);
-      sum_exactly(values, mean, *context_.communicator);
-    } else {
-      mean.zero_();
-      for (const Replica& replica : replicas_) mean.add_(replica.values);
-      sum_over_processes(mean, *context_.communicator);
-    }
-    mean.div_(static_cast<double>(context_.config->workers.count));
-    for (Replica& replica : replicas_) replica.values.copy_(mean);
+    sync_.finish();
+    if (next_ == stretch_) return;
+    const Stretch stretch{.first = stretch_,
+                          .last = next_,
+                          .learning_rate = last_rate_,
+                          .find_bad_step = [this, first = stretch_, last = next_](auto worker) {
+                            return find_bad_step(worker, first, last);
+                          }};
+    delayed ? sync_.start(stretch) : sync_.agree(stretch);
+    stretch_ = next_;
   }
 
-  /// One row for each worker of the run, from a row of each hosted one.
-  template <class RowOf>
-  torch::Tensor gather(RowOf&& row_of) {
-    std::vector<torch::Tensor> rows;
-    for (Replica& replica : replicas_) rows.push_back(row_of(replica));
-    return gather_rows(torch::stack(rows), context_.config->workers.count, *context_.communicator);
+  std::optional<std::uint32_t> find_bad_step(std::uint32_t worker, std::uint32_t first,
+                                             std::uint32_t last) const {
+    if (context_.signals == nullptr) return std::nullopt;
+    const EpochPasses& passes = *context_.passes;
+    const torch::Tensor losses = pass_->collected(passes.rows())[SignalSet::kLossRow];
+    for (std::uint32_t step = std::max(first, passes.first_step()); step < last; ++step) {
+      for (const WorkerGroup& group : passes.groups_of(step)) {
+        if (group.first != worker) continue;
+        const auto rows = losses.narrow(0, group.row, group.rows);
+        if (!torch::isfinite(rows).all().item<bool>()) return step;
+      }
+    }
+    return std::nullopt;
   }
 
   StepContext context_;
-  std::vector<Replica> replicas_;  ///< of the hosted workers
+  Replicas replicas_;
+  std::unique_ptr<ReplicaPass> pass_;
+  OuterSync sync_;
+  std::uint32_t stretch_ = 0;  ///< first step since the workers last agreed
+  std::uint32_t next_ = 0;     ///< step
+  double last_rate_ = 0;
 };
 
-void LocalStep::gather_state(NamedTensors& state) {
-  const FlatParameters& parameters = *context_.parameters;
-  state.emplace_back("replicas", gather([&](Replica& replica) {
-                       return parameters.to_cpu_order(replica.values);
-                     }));
-  for (std::size_t i = 0; i < context_.optimizer->state().size(); ++i) {
-    state.emplace_back(fmt::format("replica_optimizers.{}", i), gather([&](Replica& replica) {
-                         return parameters.to_cpu_order(replica.optimizer.state()[i]);
-                       }));
+/// The process that hosts it tells the others.
+void LocalStep::show_worker(std::optional<std::uint32_t> worker) {
+  if (!worker) {
+    replicas_.use_common();
+    return;
   }
-  state.emplace_back("replica_optimizers.steps", gather([](Replica& replica) {
-                       return torch::tensor({static_cast<float>(replica.optimizer.steps())});
-                     }));
-}
-
-void LocalStep::restore_state(const FindTensor& find) {
-  const FlatParameters& parameters = *context_.parameters;
-  for (std::size_t worker = 0; worker < replicas_.size(); ++worker) {
-    const auto row = static_cast<std::int64_t>(context_.hosted.first + worker);
-    Replica& replica = replicas_[worker];
-    parameters.copy_from_cpu_order(find("replicas")[row], replica.values);
-    for (std::size_t i = 0; i < replica.optimizer.state().size(); ++i) {
-      parameters.copy_from_cpu_order(find(fmt::format("replica_optimizers.{}", i))[row],
-                                     replica.optimizer.state()[i]);
-    }
-    replica.optimizer.set_steps(
-        static_cast<std::int64_t>(find("replica_optimizers.steps")[row].item<float>()));
+  const torch::NoGradGuard no_grad;
+  comm::Communicator& communicator = *context_.communicator;
+  const std::uint32_t owner = placement::hosting_process(
+      WorkerId{*worker}, context_.config->workers.count, communicator.size());
+  torch::Tensor shown = torch::empty_like(replicas_.common(), torch::kCPU);
+  if (owner == communicator.rank()) {
+    shown.copy_(replicas_.values()[*worker - context_.hosted.first]);
   }
+  communicator.broadcast(std::as_writable_bytes(floats(shown)), owner);
+  replicas_.use_foreign(shown.to(replicas_.common().device()));
 }
 
 }  // namespace

@@ -20,7 +20,6 @@ class RecordedStep final : public Step {
                 .half = context.half_weights != nullptr,
                 .label_smoothing = context.config->optimizer.label_smoothing,
                 .weighted = context.config->selection.strategy != config::kNoSelection,
-                .update = &end_->update(),
                 .feed = context.feed}) {}
 
   void begin_epoch() override {
@@ -33,7 +32,8 @@ class RecordedStep final : public Step {
     const auto& groups = passes.groups_of(step);
     const WorkerGroup group = groups.empty() ? WorkerGroup{} : groups.front();
     passes.set_layout(group, step);
-    steps_.run({.starts = &passes.layout().starts,
+    steps_.run({.layout = &passes.layout(),
+                .update = &end_->update(),
                 .first_row = group.row,
                 .examples = passes.examples_in(step),
                 .learning_rate = learning_rate});

@@ -11,10 +11,6 @@ constexpr std::int64_t kMostRows = 4096, kMostRowsOnGpu = 16384;
 
 }  // namespace
 
-bool is_local(const config::WorkersConfig& workers) {
-  return workers.sync.kind != config::SyncRule::Kind::kStep;
-}
-
 bool is_exact(const config::WorkersConfig& workers) {
   return workers.reduce == config::WorkersConfig::Reduce::kExact;
 }
@@ -38,15 +34,14 @@ void refresh_half_weights(const StepContext& context) {
 }
 
 std::unique_ptr<Step> choose_step(const StepContext& context) {
-  const config::WorkersConfig& workers = context.config->workers;
+  if (context.apart) return make_local_step(context);
   if (context.feed->device().is_cuda()) {
     if (auto end = make_device_end(context)) {
       const bool has_all = context.feed->on_device().has_value();
       return (has_all ? make_recorded_step : make_device_step)(context, std::move(end));
     }
   }
-  if (is_local(workers)) return make_local_step(context);
-  return is_exact(workers) ? make_exact_step(context) : make_shared_step(context);
+  return is_exact(context.config->workers) ? make_exact_step(context) : make_shared_step(context);
 }
 
 }  // namespace impart::train

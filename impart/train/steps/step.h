@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -23,6 +24,13 @@ namespace impart::train {
 using NamedTensors = std::vector<std::pair<std::string, torch::Tensor>>;
 using FindTensor = std::function<torch::Tensor(const std::string&)>;
 
+/// A moment at which workers that train apart agreed on common weights.
+struct SyncRecord {
+  std::uint32_t step = 0;  ///< of the epoch, after which it was
+  /// How far they had come apart: the mean over the workers of ‖θ_k − θ̄‖ / ‖θ̄‖.
+  double divergence = 0;
+};
+
 /// What steps work with; it belongs to the engine, and outlives them.
 struct StepContext {
   const config::RunConfig* config = nullptr;
@@ -37,6 +45,9 @@ struct StepContext {
   HalfWeights* half_weights = nullptr;  ///< null: the model computes in float
   Optimizer* optimizer = nullptr;       ///< of the weights that all workers share
   PhaseClock* clock = nullptr;
+  /// Told what a user should know; null or empty: nobody is.
+  const std::function<void(const std::string&)>* note = nullptr;
+  bool apart = false;  ///< every worker trains weights of its own
 };
 
 /// A kind of training step: how the gradients of a step's passes become the next weights. Each has
@@ -54,6 +65,13 @@ class Step {
   virtual void end_epoch() {}
   /// The signals of the epoch's first rows, on the host.
   virtual torch::Tensor collected(std::int64_t rows) const = 0;
+  /// When workers that train apart agreed in this epoch.
+  virtual std::vector<SyncRecord> syncs() const { return {}; }
+  /// Those of the epoch before the run went on in it.
+  virtual void set_syncs(std::vector<SyncRecord> /*syncs*/) {}
+  /// Lets the model compute with the weights of any worker of the run, or of none: those that all
+  /// agreed on. Collective: every process calls it, in the same order.
+  virtual void show_worker(std::optional<std::uint32_t> /*worker*/) {}
 
   /// Adds what a checkpoint must keep of it, of all workers of the run; and the reverse.
   /// Collective: every process calls it, in the same order.
@@ -70,7 +88,7 @@ StepMaker make_shared_step;
 /// Worker by worker, and their gradients are added up in an order that does not matter: the same
 /// bits for every number of processes.
 StepMaker make_exact_step;
-/// Every worker changes weights of its own, with an optimiser of its own; they are averaged now and
+/// Every worker changes weights of its own, with an optimiser of its own; they become one now and
 /// then, as workers.sync says.
 StepMaker make_local_step;
 
@@ -87,8 +105,6 @@ void refresh_half_weights(const StepContext& context);
 /// Most examples of one pass.
 std::int64_t most_rows(const config::WorkersConfig& workers, torch::Device device);
 
-/// Every worker trains a replica of its own between two averages.
-bool is_local(const config::WorkersConfig& workers);
 bool is_exact(const config::WorkersConfig& workers);
 
 }  // namespace impart::train

@@ -20,6 +20,11 @@ FlatParameters::FlatParameters(torch::nn::Module& model) {
   attach_gradients();
 }
 
+void FlatParameters::use(const torch::Tensor& values) {
+  values_ = values;
+  for (Slice& slice : slices_) slice.parameter.set_data(view_of(slice, values_));
+}
+
 torch::Tensor FlatParameters::view_of(const Slice& slice, const torch::Tensor& flat) {
   const auto shape = slice.parameter.sizes();
   const torch::Tensor part = flat.narrow(0, slice.start, slice.size);

@@ -21,6 +21,9 @@ class FlatParameters {
   explicit FlatParameters(torch::nn::Module& model);
 
   torch::Tensor& values() { return values_; }
+  /// Makes the model's tensors views of another array like values(), which becomes values().
+  /// Nothing is copied.
+  void use(const torch::Tensor& values);
   torch::Tensor& gradients() { return gradients_; }
 
   /// A parameter and where it stands in the arrays.

@@ -26,6 +26,14 @@ HalfWeights::HalfWeights(torch::nn::Module& model, FlatParameters& parameters)
   refresh();
 }
 
+void HalfWeights::use(const torch::Tensor& values) {
+  values_ = values;
+  for (std::size_t i = 0; i < copies_.size(); ++i) {
+    if (!copies_[i].defined()) continue;
+    copies_[i].set_data(FlatParameters::view_of(parameters_.slices()[i], values_));
+  }
+}
+
 void HalfWeights::refresh() {
   const torch::NoGradGuard no_grad;
   values_.copy_(parameters_.values());

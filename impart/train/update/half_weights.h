@@ -19,6 +19,8 @@ class HalfWeights {
   /// model.
   HalfWeights(torch::nn::Module& model, FlatParameters& parameters);
 
+  /// Makes the model's copies views of another array like values(), which becomes values().
+  void use(const torch::Tensor& values);
   /// Copies the float weights, after they have changed.
   void refresh();
   /// After a backward pass: adds the gradients of the copies to those of the float weights, and

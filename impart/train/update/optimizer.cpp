@@ -83,6 +83,12 @@ Optimizer::Optimizer(const config::OptimizerConfig& config, const torch::Tensor&
   for (std::size_t i = 0; i < count; ++i) state_.push_back(torch::zeros_like(values));
 }
 
+Optimizer Optimizer::clone() const {
+  Optimizer copy = *this;
+  for (torch::Tensor& tensor : copy.state_) tensor = tensor.clone();
+  return copy;
+}
+
 void Optimizer::step(torch::Tensor& values, torch::Tensor& gradients, double learning_rate) {
   const torch::NoGradGuard no_grad;
   ++steps_;

@@ -15,6 +15,9 @@ class Optimizer {
   /// For parameters like `values`: their number, type and device.
   Optimizer(const config::OptimizerConfig& config, const torch::Tensor& values);
 
+  /// One with the same state in memory of its own.
+  Optimizer clone() const;
+
   /// Changes `values` by one step against `gradients`. If the config says so, a gradient that is
   /// longer than clip_norm is first shortened to it, in place.
   void step(torch::Tensor& values, torch::Tensor& gradients, double learning_rate);

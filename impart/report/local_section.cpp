@@ -1,0 +1,189 @@
+// Workers that train apart: what becoming one less often costs, and what it spares.
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <map>
+#include <string>
+
+#include <fmt/format.h>
+
+#include "impart/report/escape.h"
+#include "impart/report/numbers.h"
+#include "impart/report/plot.h"
+#include "impart/report/sections.h"
+#include "impart/statistics/time_to_target.h"
+
+namespace impart::report {
+namespace {
+
+constexpr std::size_t kLongestPlacement = 34;  ///< name in the picture
+constexpr double kWireBytes = 8;               ///< beside the payload of an example that moves
+
+bool differs_in_sync(const ArmAnalysis& arm) {
+  return !results::setting(arm.arm->settings, "workers.sync").empty();
+}
+
+/// Everything of an arm but when its models become one.
+std::string placement_of(const results::ArmResults& arm) {
+  std::string name;
+  for (const auto& [key, value] : arm.settings) {
+    if (key == "workers.sync") continue;
+    const std::string last = key.substr(key.rfind('.') + 1);
+    name += fmt::format("{}{} {}", name.empty() ? "" : ", ", last, value);
+  }
+  return name.empty() ? "all" : name;
+}
+
+/// Steps between two sums of weights, mean over the run; NaN if it is not known.
+double steps_between(const results::RunResult& run) {
+  const auto bytes = run.number("bytes_weights"), parameters = run.number("parameters"),
+             workers = run.number("workers");
+  if (!bytes || !parameters || !workers || *bytes == 0 || run.epochs.empty()) {
+    return std::numeric_limits<double>::quiet_NaN();
+  }
+  const double sums = *bytes / (8 * *parameters * (*workers - 1));
+  return run.epochs.back().step / sums;
+}
+
+double mean_steps_between(const ArmAnalysis& arm) {
+  double sum = 0;
+  for (const results::RunResult& run : arm.arm->runs) sum += steps_between(run);
+  return sum / static_cast<double>(arm.arm->runs.size());
+}
+
+/// Of examples that changed their worker, over the run.
+double example_bytes(const results::RunResult& run) {
+  const double examples = run.number("examples").value_or(0);
+  const double payload =
+      examples > 0 ? run.number("payload_bytes_total").value_or(0) / examples : 0;
+  return run.number("examples_moved").value_or(0) * (payload + kWireBytes);
+}
+
+double mean_example_bytes(const ArmAnalysis& arm) {
+  double sum = 0;
+  for (const results::RunResult& run : arm.arm->runs) sum += example_bytes(run);
+  return sum / static_cast<double>(arm.arm->runs.size());
+}
+
+/// Bytes of weights and examples until the target, as if every epoch had the same share of them;
+/// absent if it was not reached.
+std::optional<double> bytes_to_target(const Analysis& analysis, const results::RunResult& run) {
+  std::vector<double> epochs, values;
+  for (const results::EpochResult& epoch : run.epochs) {
+    epochs.push_back(epoch.epoch + 1);
+    values.push_back(curve_value(epoch, analysis.results->metric));
+  }
+  const auto reached =
+      statistics::first_reached(epochs, values, *analysis.results->target, analysis.better);
+  if (!reached) return std::nullopt;
+  const double all = run.number("bytes_weights").value_or(0) + example_bytes(run);
+  return all * *reached / static_cast<double>(run.epochs.size());
+}
+
+std::optional<double> median_bytes_to_target(const Analysis& analysis, const ArmAnalysis& arm) {
+  std::vector<std::optional<double>> bytes;
+  for (const results::RunResult& run : arm.arm->runs) {
+    bytes.push_back(bytes_to_target(analysis, run));
+  }
+  return statistics::summarise_times(bytes).median;
+}
+
+Table byte_table(const Analysis& analysis, const GroupAnalysis& group) {
+  const bool has_target = analysis.results->target.has_value();
+  Table table{.caption = fmt::format("{}bytes of weights and of examples{}",
+                                     caption_start(analysis, group), mean_over_runs(group))};
+  table.columns = {{"setting", false},
+                   {analysis.metric_name},
+                   {"steps between", true, "two sums of gradients or weights"},
+                   {"weights", true, "that all workers send in a ring, over the run"},
+                   {"examples", true, "that change their worker, over the run"}};
+  if (has_target) {
+    table.columns.push_back({"to target", true,
+                             fmt::format("bytes of both until {} {}: median, as if epochs had "
+                                         "equal shares",
+                                         analysis.curve_name, *analysis.results->target)});
+  }
+  for (const ArmAnalysis* arm : group.leaders(group.arms.size())) {
+    table.rows.push_back({text_cell(arm->arm->name), spread_cell(arm->metric),
+                          number_cell(mean_steps_between(*arm)),
+                          bytes_cell(mean_number(*arm->arm, "bytes_weights")),
+                          bytes_cell(mean_example_bytes(*arm))});
+    if (!has_target) continue;
+    const auto bytes = median_bytes_to_target(analysis, *arm);
+    table.rows.back().push_back(bytes ? bytes_cell(*bytes) : missing_cell());
+  }
+  return table;
+}
+
+/// The metric against the steps between two sums, a line for each placement.
+Figure sync_figure(const Analysis& analysis, const GroupAnalysis& group) {
+  std::map<std::string, std::vector<std::vector<double>>> lines;
+  for (const ArmAnalysis& arm : group.arms) {
+    const double x = mean_steps_between(arm);
+    const double spread = arm.metric.n > 1 ? arm.metric.std : 0;
+    if (std::isfinite(x)) {
+      lines[placement_of(*arm.arm)].push_back({x, arm.metric.mean, spread});
+    }
+  }
+  std::string blocks, plots;
+  std::size_t series = 0;
+  for (auto& [name, points] : lines) {
+    std::sort(points.begin(), points.end());
+    blocks += data_block(fmt::format("line{}", series), points);
+    plots += fmt::format(
+        "{0}$line{1} using 1:2:3 with yerrorlines lw 1.6 pt 7 ps 0.5 lc rgb '{2}' title {3}",
+        series == 0 ? "" : ", ", series, series_colour(series),
+        for_gnuplot(name, kLongestPlacement));
+    ++series;
+  }
+  Figure figure{.name = "local-updates" + name_end(analysis, group),
+                .caption = fmt::format("{}{} against the steps between two sums of weights, one "
+                                       "line per placement; bars: one standard deviation.",
+                                       caption_start(analysis, group), analysis.metric_name),
+                .height = 350 + 20 * static_cast<int>(series)};
+  const double bottom = (70.0 + 20.0 * static_cast<double>(series)) / figure.height;
+  figure.script =
+      figure_start() + blocks + axis_labels("steps between two sums", analysis.metric_name) +
+      fmt::format("set logscale x\nset key maxrows {}\nset bmargin at screen {}\n", series,
+                  bottom) +
+      "set offsets graph 0.05, graph 0.05, graph 0.08, graph 0.08\nplot " + plots + "\n";
+  return figure;
+}
+
+/// "Fewest bytes to 90 %: blocks, sync 50 (1.2 GiB)."
+std::optional<Paragraph> name_cheapest(const Analysis& analysis, const GroupAnalysis& group) {
+  if (!analysis.results->target) return std::nullopt;
+  const ArmAnalysis* best = nullptr;
+  double fewest = std::numeric_limits<double>::infinity();
+  for (const ArmAnalysis& arm : group.arms) {
+    const double bytes = median_bytes_to_target(analysis, arm).value_or(fewest);
+    if (!(bytes < fewest)) continue;
+    fewest = bytes;
+    best = &arm;
+  }
+  if (best == nullptr) return std::nullopt;
+  return Paragraph{fmt::format("Fewest bytes of weights and examples to {} {}{}: {} ({}).",
+                               analysis.curve_name, *analysis.results->target,
+                               analysis.unit == "%" ? " %" : "", best->arm->name,
+                               bytes_text(fewest))};
+}
+
+}  // namespace
+
+std::vector<Block> compare_syncs(const Analysis& analysis, const SectionSpec&) {
+  std::vector<Block> blocks;
+  for (const GroupAnalysis& group : analysis.groups) {
+    const bool differ = std::any_of(group.arms.begin(), group.arms.end(), differs_in_sync);
+    const bool known = std::any_of(group.arms.begin(), group.arms.end(), [](const auto& arm) {
+      return std::isfinite(mean_steps_between(arm));
+    });
+    if (!differ || !known) continue;
+    if (auto cheapest = name_cheapest(analysis, group)) blocks.emplace_back(std::move(*cheapest));
+    blocks.emplace_back(sync_figure(analysis, group));
+    blocks.emplace_back(byte_table(analysis, group));
+  }
+  return blocks;
+}
+
+}  // namespace impart::report
