@@ -21,11 +21,20 @@ double share_moved(const IoPrediction& prediction, const cost::StrategyCost& cos
   return examples == 0 ? 0 : cost.later.examples_moved / examples;
 }
 
+cost::GradientSpec steps_of(const IoPrediction& prediction) {
+  return {.workers = prediction.base.workers,
+          .batch = prediction.batch,
+          .examples = prediction.spec.examples,
+          .parameters = prediction.parameters};
+}
+
 double gradient_bytes(const IoPrediction& prediction) {
-  return cost::gradient_bytes_per_epoch({.workers = prediction.base.workers,
-                                         .batch = prediction.batch,
-                                         .examples = prediction.spec.examples,
-                                         .parameters = prediction.parameters});
+  return cost::gradient_bytes_per_epoch(steps_of(prediction));
+}
+
+double statistics_bytes(const IoPrediction& prediction) {
+  return prediction.statistics_bytes *
+         static_cast<double>(cost::steps_per_epoch(steps_of(prediction)));
 }
 
 /// The formula's moves of a mean epoch after the first.
@@ -109,6 +118,10 @@ void print_notes(const IoPrediction& prediction, bool raw) {
     answer("Gradients of {} parameters, batch {}: {} per epoch on the network.\n",
            prediction.parameters, prediction.batch, bytes_text(gradient_bytes(prediction), raw));
   }
+  if (prediction.statistics_bytes > 0) {
+    answer("Statistics that batch norms share, batch {}: {} per epoch on the network.\n",
+           prediction.batch, bytes_text(statistics_bytes(prediction), raw));
+  }
   print_visits(prediction);
   print_shortcuts(prediction);
 }
@@ -150,6 +163,9 @@ Json flat_row(const IoPrediction& prediction, const IoPrediction::Row& row) {
   json["examples_simulated"] = cost.examples_simulated;
   if (prediction.parameters > 0) {
     json["epoch_gradient_bytes"] = gradient_bytes(prediction);
+  }
+  if (prediction.statistics_bytes > 0) {
+    json["epoch_statistics_bytes"] = statistics_bytes(prediction);
   }
   return json;
 }

@@ -27,6 +27,7 @@ struct IoPrediction {
   placement::PlacementSpec base;
   std::uint32_t batch = 0;       ///< examples per worker and step
   std::uint64_t parameters = 0;  ///< of the model; 0: not asked for
+  double statistics_bytes = 0;   ///< of batch norms, per step
   std::vector<Row> rows;
 };
 

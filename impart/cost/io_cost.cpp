@@ -182,11 +182,14 @@ StrategyCost predict_io(const placement::PlacementSpec& decisions, const IoSpec&
   return cost;
 }
 
+std::uint64_t steps_per_epoch(const GradientSpec& spec) {
+  return ceil_div(ceil_div(spec.examples, spec.workers), std::max(1u, spec.batch));
+}
+
 double gradient_bytes_per_epoch(const GradientSpec& spec) {
   const double workers = spec.workers;
-  const std::uint64_t steps =
-      ceil_div(ceil_div(spec.examples, spec.workers), std::max(1u, spec.batch));
-  return 2 * 4 * static_cast<double>(spec.parameters) * (workers - 1) * static_cast<double>(steps);
+  const auto steps = static_cast<double>(steps_per_epoch(spec));
+  return 2 * 4 * static_cast<double>(spec.parameters) * (workers - 1) * steps;
 }
 
 }  // namespace impart::cost

@@ -109,6 +109,8 @@ struct GradientSpec {
   std::uint64_t examples = 0;
   std::uint64_t parameters = 0;
 };
+/// Steps of an epoch with equal parts.
+std::uint64_t steps_per_epoch(const GradientSpec& spec);
 /// What all workers together send in an epoch to add up gradients in a ring: 2·4·P·(n−1)/n bytes
 /// per worker and step, P the number of parameters.
 double gradient_bytes_per_epoch(const GradientSpec& spec);

@@ -12,6 +12,7 @@
 #include "impart/config/config_file.h"
 #include "impart/core/error.h"
 #include "impart/cost/io_cost.h"
+#include "impart/cost/statistics_cost.h"
 #include "impart/placement/exchanges.h"
 #include "impart/run/ledger_file.h"
 #include "impart/run/metrics_log.h"
@@ -30,6 +31,7 @@ struct Decision {
   double moved = 0;
   double flows = 0;
   bool is_exchange = false;
+  double last_step = 0;  ///< of the run, in this epoch
 };
 
 double number_of(const Json& json, const char* name) {
@@ -41,13 +43,15 @@ double number_of(const Json& json, const char* name) {
 }
 
 Decision decision_of(const Json& record) {
+  const double last_step = record.contains("step") ? number_of(record, "step") : 0;
   const auto placement = record.find("placement");
-  if (placement == record.end()) return {};
+  if (placement == record.end()) return {.last_step = last_step};
   if (!placement->is_object()) throw DataError("\"placement\" is not an object");
   const auto event = placement->find("event");
   return {.moved = number_of(*placement, "moved"),
           .flows = number_of(*placement, "messages"),
-          .is_exchange = event != placement->end() && *event == "exchange"};
+          .is_exchange = event != placement->end() && *event == "exchange",
+          .last_step = last_step};
 }
 
 std::map<std::uint32_t, Decision> read_decisions(const std::string& path) {
@@ -120,7 +124,18 @@ struct ComparedEpoch {
   std::uint32_t epoch = 0;
   IoCost predicted;
   store::StorageCost measured;
+  double statistics_predicted = 0, statistics_measured = 0;  ///< bytes
 };
+
+void add_epoch_to(IoComparison& row, std::uint32_t epoch, double predicted, double measured) {
+  const double deviation = deviation_of(predicted, measured);
+  if (std::abs(deviation) > std::abs(row.worst_deviation)) {
+    row.worst_deviation = deviation;
+    row.worst_epoch = epoch;
+  }
+  row.predicted += predicted;
+  row.measured += measured;
+}
 
 template <std::size_t N>
 void compare(const std::vector<ComparedEpoch>& epochs, const Quantity (&quantities)[N],
@@ -128,18 +143,21 @@ void compare(const std::vector<ComparedEpoch>& epochs, const Quantity (&quantiti
   for (const Quantity& quantity : quantities) {
     IoComparison row{.quantity = quantity.name, .is_bytes = quantity.name.ends_with("bytes")};
     for (const ComparedEpoch& epoch : epochs) {
-      const double predicted = epoch.predicted.*quantity.predicted;
-      const auto measured = static_cast<double>(epoch.measured.*quantity.measured);
-      const double deviation = deviation_of(predicted, measured);
-      if (std::abs(deviation) > std::abs(row.worst_deviation)) {
-        row.worst_deviation = deviation;
-        row.worst_epoch = epoch.epoch;
-      }
-      row.predicted += predicted;
-      row.measured += measured;
+      add_epoch_to(row, epoch.epoch, epoch.predicted.*quantity.predicted,
+                   static_cast<double>(epoch.measured.*quantity.measured));
     }
     comparisons.push_back(row);
   }
+}
+
+/// Nothing if no process sent any, as it should be.
+void compare_statistics(const std::vector<ComparedEpoch>& epochs,
+                        std::vector<IoComparison>& comparisons) {
+  IoComparison row{.quantity = "statistics_bytes", .is_bytes = true};
+  for (const ComparedEpoch& epoch : epochs) {
+    add_epoch_to(row, epoch.epoch, epoch.statistics_predicted, epoch.statistics_measured);
+  }
+  if (row.predicted > 0 || row.measured > 0) comparisons.push_back(row);
 }
 
 class RunReader {
@@ -163,6 +181,7 @@ class RunReader {
     const auto decisions = read_decisions(folder_ + "/metrics.jsonl");
     match_epochs(decisions, run::read_ledger(ledger), run);
     is_partitioned() ? compare_partitioned(run) : compare_replicated(run);
+    compare_statistics(epochs_, run.comparisons);
     return run;
   }
 
@@ -175,10 +194,13 @@ class RunReader {
   void match_epochs(const std::map<std::uint32_t, Decision>& decisions,
                     const std::vector<run::LedgerEpoch>& ledger, RunIo& run) {
     std::uint64_t skipped = 0;
+    double first_step = 0;
     for (const run::LedgerEpoch& measured : ledger) {
       const auto decision = decisions.find(measured.epoch);
       if (decision == decisions.end()) continue;
       add_epoch(measured, decision->second);
+      add_statistics(measured, decision->second.last_step - first_step);
+      first_step = decision->second.last_step;
       skipped += measured.skipped;
     }
     run.epochs = static_cast<std::uint32_t>(epochs_.size());
@@ -205,6 +227,15 @@ class RunReader {
     if (ledger.epoch == 0 || decision.moved == 0) return;
     const double share = decision.is_exchange ? config_.exchange.fraction : 1.0;
     largest_share_ = std::max(largest_share_, share);
+  }
+
+  void add_statistics(const run::LedgerEpoch& ledger, double steps) {
+    const auto processes = static_cast<std::uint32_t>(ledger.processes.size());
+    ComparedEpoch& epoch = epochs_.back();
+    epoch.statistics_predicted = steps * statistics_bytes_per_step(config_, processes);
+    for (const run::ProcessCost& process : ledger.processes) {
+      epoch.statistics_measured += static_cast<double>(process.bytes_statistics);
+    }
   }
 
   IoCost predict(const run::LedgerEpoch& ledger, const Decision& decision) const {

@@ -18,6 +18,9 @@ struct EpochRecord {
   double train_loss = 0, train_accuracy = 0;
   std::optional<double> test_loss = {}, test_accuracy = {};
   std::optional<double> test_perplexity = {}, test_bits_per_byte = {};  ///< of language
+  /// Mean over workers of |g_k - g|² / |g|², g_k being a worker's gradient and g the mean of them;
+  /// where it was measured.
+  std::optional<double> dissimilarity = {};
   std::uint64_t non_finite = 0;  ///< visits with a NaN or infinite signal
   std::uint64_t skipped = 0;     ///< examples that could not be read
   /// What happened to the partition before the epoch, or null.
@@ -39,6 +42,7 @@ void for_each_epoch_member(const EpochRecord& r, Function&& f) {
   f("test_accuracy", r.test_accuracy, "test/accuracy");
   f("test_perplexity", r.test_perplexity, "test/perplexity");
   f("test_bits_per_byte", r.test_bits_per_byte, "test/bits_per_byte");
+  f("dissimilarity", r.dissimilarity, "train/dissimilarity");
   f("non_finite", r.non_finite, "");
   f("skipped", r.skipped > 0 ? std::optional(r.skipped) : std::nullopt, "");
   f("placement", r.change, "");

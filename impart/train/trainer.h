@@ -48,6 +48,7 @@ class Trainer {
   void restore(const std::string& checkpoint);
   RunStart describe_start() const;
   void prepare_epoch();
+  void note_skewed_norms();
   void decide_partition();
   void move_examples();
   void advance_moves();
@@ -60,6 +61,7 @@ class Trainer {
   void finish_epoch();
   void track_visits();
   void refresh_hidden();
+  void measure_dissimilarity();
   data::TestOutcome evaluate_model();
   void note_seconds();
   EpochSeconds record_costs();
@@ -98,6 +100,7 @@ class Trainer {
   const placement::StepPlan* plan_ = nullptr;         ///< of the epoch under way
   double last_rate_ = 0;                              ///< that the last step learned with
   std::optional<placement::PlacementChange> change_;  ///< before the epoch under way
+  std::optional<double> dissimilarity_;               ///< after it, where it is due
   bool settled_ = false;                              ///< the stores have the current partition
   bool stopping_ = false;
   Clock::time_point epoch_started_ = Clock::now();
