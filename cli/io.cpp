@@ -15,6 +15,7 @@
 #include "cli/terminal/progress_line.h"
 #include "impart/config/config_file.h"
 #include "impart/core/error.h"
+#include "impart/cost/statistics_cost.h"
 #include <CLI/CLI.hpp>
 
 namespace impart::cli {
@@ -80,6 +81,12 @@ std::uint64_t payload_bytes(const IoOptions& options) {
   throw ConfigError("how many bytes has an example, as it is stored? give --payload");
 }
 
+/// Of a step.
+double statistics_bytes(const IoOptions& options, const config::RunConfig& config) {
+  const std::uint32_t processes = options.spec.processes;
+  return cost::statistics_bytes_per_step(config, processes == 0 ? config.workers.count : processes);
+}
+
 void simulate(const std::vector<cost::IoStrategy>& strategies, IoPrediction& prediction) {
   prediction.spec.work = kWork / strategies.size();
   ProgressLine line;
@@ -99,6 +106,7 @@ void predict(const IoOptions& options) {
                           .base = config::placement_spec(config),
                           .config = config,
                           .parameters = options.parameters,
+                          .statistics_bytes = statistics_bytes(options, config),
                           .rows = {}};
   prediction.spec.examples = count_examples(options, config);
   prediction.spec.payload_bytes = static_cast<double>(payload_bytes(options));
@@ -161,7 +169,9 @@ void add_size_options(CLI::App& command, IoOptions& options) {
       ->capture_default_str();
   command.add_option("--parameters", options.parameters,
                      "of the model: shows the traffic of gradients, or of weights, too");
-  command.add_option("--batch", options.batch, "examples per worker and step, for --parameters")
+  command
+      .add_option("--batch", options.batch,
+                  "examples per worker and step, for --parameters and workers.batch_norm")
       ->check(CLI::PositiveNumber);
 }
 

@@ -44,6 +44,12 @@ std::string describe_interval(const config::SyncRule& sync) {
                                                      : fmt::format("every {} steps", sync.steps);
 }
 
+double statistics_bytes(const IoPrediction& prediction) {
+  const config::WorkersConfig& workers = prediction.config.workers;
+  return prediction.statistics_bytes *
+         static_cast<double>(cost::steps_per_epoch(workers, prediction.spec.examples));
+}
+
 /// The formula's moves of a mean epoch after the first.
 std::string expected_text(const cost::StrategyCost& cost, std::uint32_t epochs) {
   if (!cost.expected_moved || epochs < 2) return "-";
@@ -132,6 +138,10 @@ void print_notes(const IoPrediction& prediction, bool raw) {
       bytes_text(first.partitioned_source_bytes, raw), bytes_text(first.local_written_bytes, raw),
       bytes_text(first.local_read_bytes, raw));
   if (prediction.parameters > 0) print_weights(prediction, raw);
+  if (prediction.statistics_bytes > 0) {
+    answer("Statistics that batch norms share, batch {}: {} per epoch on the network.\n",
+           prediction.config.workers.batch, bytes_text(statistics_bytes(prediction), raw));
+  }
   print_visits(prediction);
   print_shortcuts(prediction);
 }
@@ -174,6 +184,9 @@ Json flat_row(const IoPrediction& prediction, const IoPrediction::Row& row) {
   if (prediction.parameters > 0) {
     json["epoch_gradient_bytes"] = gradient_bytes(prediction);
     json["epoch_weight_bytes"] = weight_bytes(prediction);
+  }
+  if (prediction.statistics_bytes > 0) {
+    json["epoch_statistics_bytes"] = statistics_bytes(prediction);
   }
   return json;
 }

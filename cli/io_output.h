@@ -27,6 +27,7 @@ struct IoPrediction {
   placement::PlacementSpec base;
   config::RunConfig config;      ///< what is asked about
   std::uint64_t parameters = 0;  ///< of the model; 0: not asked for
+  double statistics_bytes = 0;   ///< of batch norms, per step
   std::vector<Row> rows;
 };
 

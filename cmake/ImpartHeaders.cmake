@@ -48,6 +48,7 @@ set(IMPART_HEADERS_study
   impart/config/config_file.h
   impart/config/config_text.h
   impart/config/epochs.h
+  impart/config/model_names.h
   impart/config/schema.h
   impart/config/value_rules.h
   impart/data/dataset.h
@@ -85,5 +86,7 @@ set(IMPART_HEADERS_train
   impart/feed/own_data.h
   impart/models/classifier.h
   impart/models/layers/dropout.h
+  impart/models/layers/norm_layer.h
+  impart/models/layers/shared_sums.h
   impart/models/layers/worker_batch_norm.h
   impart/train/run.h)

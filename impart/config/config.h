@@ -1,11 +1,13 @@
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <optional>
 #include <string>
 #include <vector>
 
 #include "impart/config/epochs.h"
+#include "impart/config/model_names.h"
 #include "impart/importance/importance_table.h"
 #include "impart/placement/epoch_order.h"
 #include "impart/placement/outers.h"
@@ -65,6 +67,7 @@ struct ModelConfig {
   };
   std::string name = "small-cnn";  ///< row of the table of models
   Stem stem = Stem::kImagenet;     ///< first layers of a residual network
+  Norm norm = Norm::kBatch;        ///< between the convolutions of image models
   double dropout = 0;              ///< share of activations that text models leave out in training
   std::string from = {};           ///< file or folder of weights to start from; empty: drawn
   bool operator==(const ModelConfig&) const = default;
@@ -84,13 +87,12 @@ struct SyncRule {
 
 /// The logical workers and how their steps become one.
 struct WorkersConfig {
-  enum class BatchNorm {
-    kWorker,  ///< every worker normalises with the statistics of its own batch
-    kShared,  ///< with those of the whole step
-  };
+  /// For batch_norm: the statistics are those of the whole step.
+  static constexpr std::uint32_t kWholeStep = 0;
   enum class RunningStats {
     kMean,     ///< evaluation uses the mean of the workers' running statistics
     kWorker0,  ///< those of worker 0, as PyTorch's DDP does
+    kPooled,   ///< the mean, and in the variance also how far the workers' means are apart
   };
   enum class Reduce {
     kFast,
@@ -108,13 +110,20 @@ struct WorkersConfig {
   std::string outer = placement::kPlainOuter;  ///< row of kOuters: what becomes of the models' mean
   std::optional<double> outer_lr = {}, outer_momentum = {};  ///< none: as published
   bool outer_overlap = false;  ///< a sum of models travels during the steps after it
-  BatchNorm batch_norm = BatchNorm::kWorker;
+  /// Neighbouring workers whose batches are normalised with common statistics: 0 to g - 1,
+  /// g to 2g - 1 and so on.
+  std::uint32_t batch_norm = 1;
   RunningStats running_stats = RunningStats::kMean;
   placement::Uneven uneven = placement::Uneven::kWeight;
   placement::ShuffleKind shuffle = placement::ShuffleKind::kPerWorker;
   Reduce reduce = Reduce::kFast;
   std::uint32_t micro_batch = 0;  ///< most examples in one forward pass; 0: chosen by the run
   Transport transport = Transport::kAuto;  ///< what sums gradients of GPUs over the processes
+
+  /// batch_norm as a number from 1 to count.
+  std::uint32_t norm_group() const {
+    return batch_norm == kWholeStep ? count : std::min(batch_norm, count);
+  }
   bool operator==(const WorkersConfig&) const = default;
 };
 
@@ -168,6 +177,7 @@ struct ImportanceConfig {
   std::uint32_t images = 8;              ///< hardest and easiest images of each notion to write
   std::uint32_t texts = 20;              ///< hardest and easiest texts of each notion to write
   bool token_losses = false;             ///< write the losses of these texts' single tokens
+  EpochInterval dissimilarity = 0;       ///< epochs between two measurements of it; 0: none
   bool operator==(const ImportanceConfig&) const = default;
 };
 

@@ -11,6 +11,12 @@
 
 namespace impart::config {
 
+/// What stands between the convolutions of an image model.
+enum class Norm {
+  kBatch,  ///< batch norm: statistics over images, of each worker or of several
+  kGroup,  ///< group norm: of each image by itself
+};
+
 /// How large a GPT is; all 0 for other models.
 struct GptSize {
   std::uint32_t layers = 0, heads = 0, width = 0;
@@ -25,6 +31,8 @@ struct ModelName {
   data::Task task;           ///< what it learns
   bool has_stem = false;     ///< model.stem changes it
   bool has_dropout = false;  ///< model.dropout changes it
+  /// Channels of all its norms together; 0: it has none, and model.norm changes nothing.
+  std::uint32_t norm_channels = 0;
   GptSize gpt = {};
 };
 
@@ -34,27 +42,32 @@ inline constexpr ModelName kModelNames[] = {
      .summary = "residual network, 18 layers, 11.2 M parameters",
      .input = data::Input::kImages,
      .task = data::kClasses,
-     .has_stem = true},
+     .has_stem = true,
+     .norm_channels = 4800},
     {.name = "resnet34",
      .summary = "residual network, 34 layers, 21.3 M parameters",
      .input = data::Input::kImages,
      .task = data::kClasses,
-     .has_stem = true},
+     .has_stem = true,
+     .norm_channels = 8512},
     {.name = "resnet50",
      .summary = "residual network of bottlenecks, 50 layers, 23.5 M parameters",
      .input = data::Input::kImages,
      .task = data::kClasses,
-     .has_stem = true},
+     .has_stem = true,
+     .norm_channels = 26560},
     {.name = "small-cnn",
-     .summary = "three convolutions with batch norm, 0.1 M parameters",
+     .summary = "three convolutions with norms, 0.1 M parameters",
      .input = data::Input::kImages,
-     .task = data::kClasses},
+     .task = data::kClasses,
+     .norm_channels = 224},
     {.name = "fast-cnn",
-     .summary = "seven convolutions with batch norm for small images, 3.0 M parameters",
+     .summary = "seven convolutions with norms for small images, 3.0 M parameters",
      .input = data::Input::kImages,
-     .task = data::kClasses},
+     .task = data::kClasses,
+     .norm_channels = 1440},
     {.name = "mlp",
-     .summary = "two hidden layers of 256, no batch norm",
+     .summary = "two hidden layers of 256, no norm",
      .input = data::Input::kImages,
      .task = data::kClasses},
     {.name = "gpt-tiny",

@@ -11,6 +11,7 @@
 #include "impart/core/named_table.h"
 #include "impart/data/datasets.h"
 #include "impart/placement/exchanges.h"
+#include "impart/placement/norm_groups.h"
 #include "impart/placement/schedule.h"
 #include "impart/store/stores.h"
 
@@ -39,8 +40,14 @@ std::string key_of_models(const Situation& s) {
   return s.config.eval.workers ? "eval.workers: true" : "";
 }
 
+/// Whether it is known that the run computes on a GPU.
+bool is_on_gpu(const Situation& s) {
+  return s.config.device == RunConfig::Device::kCuda ||
+         (s.config.device == RunConfig::Device::kAuto && s.facts.has_gpu.value_or(false));
+}
+
 bool shares_batch_norm(const Situation& s) {
-  return s.config.workers.batch_norm == WorkersConfig::BatchNorm::kShared;
+  return s.config.workers.norm_group() > 1;
 }
 
 bool wants_nccl(const Situation& s) {
@@ -225,6 +232,19 @@ constexpr Rule kRules[] = {
        return fmt::format("model.dropout: {} has none; only text models do", s.config.model.name);
      }},
 
+    {"norm",
+     {"model.norm", "model.name"},
+     [](const Situation& s) {
+       return s.config.model.norm != Norm::kBatch && model_of(s) != nullptr &&
+              model_of(s)->norm_channels == 0;
+     },
+     [](const Situation& s) {
+       return fmt::format(
+           "model.norm: {} has none of batch and group; image models with "
+           "convolutions do",
+           s.config.model.name);
+     }},
+
     {"held-out-blocks-are-unseen",
      {"data.validation", "data.stride", "data.block"},
      [](const Situation& s) {
@@ -304,11 +324,32 @@ constexpr Rule kRules[] = {
        return "workers.outer_overlap: the sum at the end of an epoch is waited for; take "
               "workers.sync: a number of steps";
      }},
-    {"batch-norm-of-one-process",
-     {"workers.batch_norm"},
-     [](const Situation& s) { return shares_batch_norm(s) && s.facts.processes.value_or(1) > 1; },
+    {"batch-norm-over-gpus",
+     {"workers.batch_norm", "workers.count", "device"},
+     [](const Situation& s) {
+       return is_on_gpu(s) && placement::NormGroups{.workers = s.config.workers.count,
+                                                    .size = s.config.workers.norm_group(),
+                                                    .processes = s.facts.processes.value_or(1)}
+                                  .are_cut();
+     },
+     [](const Situation& s) {
+       const WorkersConfig& workers = s.config.workers;
+       return fmt::format(
+           "workers.batch_norm: {} of {} workers share statistics, but GPUs share none, and {} "
+           "processes part them; take fewer processes, device=cpu, or groups that lie within a "
+           "process",
+           workers.norm_group(), workers.count, *s.facts.processes);
+     }},
+    {"batch-norm-exactly",
+     {"workers.batch_norm", "workers.reduce", "device"},
+     [](const Situation& s) {
+       return is_on_gpu(s) && shares_batch_norm(s) &&
+              s.config.workers.reduce == WorkersConfig::Reduce::kExact;
+     },
      [](const Situation&) -> std::string {
-       return "workers.batch_norm: shared needs all workers in one process";
+       return "workers.batch_norm: workers that share statistics under workers.reduce: exact wait "
+              "for each other inside of a pass, which is for the CPU; take device=cpu or "
+              "reduce=fast";
      }},
     {"mirrors-show-images",
      {"eval.mirror", "data.name"},

@@ -186,6 +186,11 @@ void add_model(Schema& schema, bool any_name) {
   model.key("stem", &ModelConfig::stem,
             choice<Stem>("stem", {{"imagenet", Stem::kImagenet}, {"cifar", Stem::kCifar}}),
             "first layers of a ResNet: 7x7/2 and pooling, or 3x3");
+  model
+      .key("norm", &ModelConfig::norm,
+           choice<Norm>("norm", {{"batch", Norm::kBatch}, {"group", Norm::kGroup}}),
+           "norm of image models: over the images of a batch, or of each image by itself")
+      .counts_at_default = false;
   model.key("dropout", &ModelConfig::dropout, number({.most = 1, .without_most = true}),
             "share of activations that text models leave out in training");
   model
@@ -231,16 +236,18 @@ void add_workers(Schema& schema) {
   workers.key("sync", &WorkersConfig::sync, sync_rule(),
               "average gradients every step, or models every epoch or so many steps");
   add_outer(workers);
-  using BatchNorm = WorkersConfig::BatchNorm;
-  workers.key("batch_norm", &WorkersConfig::batch_norm,
-              choice<BatchNorm>("batch_norm",
-                                {{"worker", BatchNorm::kWorker}, {"shared", BatchNorm::kShared}}),
-              "normalise with each worker's own batch, or with the whole step");
+  workers.key(
+      "batch_norm", &WorkersConfig::batch_norm, norm_sharing(),
+      "normalise with each worker's own batch, with the whole step, or with the batches of so "
+      "many neighbouring workers together");
   using RunningStats = WorkersConfig::RunningStats;
-  workers.key("running_stats", &WorkersConfig::running_stats,
-              choice<RunningStats>("running_stats", {{"mean", RunningStats::kMean},
-                                                     {"worker0", RunningStats::kWorker0}}),
-              "whose running batch-norm statistics evaluation uses");
+  workers.key(
+      "running_stats", &WorkersConfig::running_stats,
+      choice<RunningStats>("running_stats", {{"mean", RunningStats::kMean},
+                                             {"worker0", RunningStats::kWorker0},
+                                             {"pooled", RunningStats::kPooled}}),
+      "whose running batch-norm statistics evaluation uses; pooled: the mean, with the spread "
+      "of the workers' means in the variance");
   using Uneven = placement::Uneven;
   workers.key(
       "uneven", &WorkersConfig::uneven,
@@ -344,6 +351,10 @@ void add_placement(Schema& schema, const placement::OwnRows& own) {
                  kSameResult);
   importance.key("token_losses", &ImportanceConfig::token_losses, flag(),
                  "write the losses of these texts' single tokens, too", kSameResult);
+  importance.key(
+      "dissimilarity", &ImportanceConfig::dissimilarity, epochs<EpochInterval>(0, kMostEpochs),
+      "epochs between two measurements of how much the workers' gradients differ; 0: none",
+      kSameResult);
 
   SectionKeys partition(schema, "partition", &RunConfig::partition);
   partition.key("heuristic", &PartitionConfig::heuristic,

@@ -269,4 +269,21 @@ ValueRule<SyncRule> sync_rule() {
   return {.allowed = allowed, .read = read, .write = write};
 }
 
+ValueRule<std::uint32_t> norm_sharing() {
+  const std::string allowed = "worker | shared | number of workers, 1 or more";
+  const auto read = [=](const WrittenValue& written) -> std::uint32_t {
+    const std::string& found = written.front();
+    if (found == "worker") return 1;
+    if (found == "shared") return WorkersConfig::kWholeStep;
+    const auto workers = parse<std::uint32_t>(found);
+    if (!workers || *workers == 0) throw_not_allowed(found, "not a way to share", allowed);
+    return *workers;
+  };
+  const auto write = [](const std::uint32_t& workers) -> WrittenValue {
+    if (workers == WorkersConfig::kWholeStep) return {"shared"};
+    return {workers == 1 ? "worker" : fmt::to_string(workers)};
+  };
+  return {.allowed = allowed, .read = read, .write = write};
+}
+
 }  // namespace impart::config

@@ -90,6 +90,9 @@ ValueRule<std::vector<std::string>> names_of_many(const std::string& kind,
 /// step | epoch | a number of steps
 ValueRule<SyncRule> sync_rule();
 
+/// worker | shared | a number of workers, for WorkersConfig::batch_norm
+ValueRule<std::uint32_t> norm_sharing();
+
 /// One of a few values that have names.
 template <class E>
 ValueRule<E> choice(const std::string& kind,

@@ -113,6 +113,8 @@ struct WeightSpec {
   std::uint64_t examples = 0;
   std::uint64_t parameters = 0;
 };
+/// Steps of an epoch with equal parts.
+std::uint64_t steps_per_epoch(const config::WorkersConfig& workers, std::uint64_t examples);
 /// What all workers together send in the run to have one model (run::weight_bytes), parts being
 /// even; mean of an epoch.
 double weight_bytes_per_epoch(const WeightSpec& spec);

@@ -12,6 +12,7 @@
 #include "impart/config/config_file.h"
 #include "impart/core/error.h"
 #include "impart/cost/io_cost.h"
+#include "impart/cost/statistics_cost.h"
 #include "impart/placement/exchanges.h"
 #include "impart/run/ledger_file.h"
 #include "impart/run/metrics_log.h"
@@ -128,6 +129,7 @@ struct ComparedEpoch {
   store::StorageCost measured;
   double weight_bytes = 0;  ///< that should have been sent
   std::optional<run::WeightCosts> weights = {};
+  double statistics_predicted = 0, statistics_measured = 0;  ///< bytes
 };
 
 /// `predicted` and `measured` are functions of an epoch.
@@ -160,6 +162,16 @@ void compare(const std::vector<ComparedEpoch>& epochs, const Quantity (&quantiti
   }
 }
 
+/// Nothing if no process sent any, as it should be.
+void compare_statistics(const std::vector<ComparedEpoch>& epochs,
+                        std::vector<IoComparison>& comparisons) {
+  const IoComparison row = compare_one(
+      "statistics_bytes", epochs,
+      [](const ComparedEpoch& epoch) { return epoch.statistics_predicted; },
+      [](const ComparedEpoch& epoch) { return epoch.statistics_measured; });
+  if (row.predicted > 0 || row.measured > 0) comparisons.push_back(row);
+}
+
 class RunReader {
  public:
   RunReader(std::string folder, const DataSizes& given) : folder_(std::move(folder)) {
@@ -182,6 +194,7 @@ class RunReader {
     match_epochs(decisions, run::read_ledger(ledger), run);
     is_partitioned() ? compare_partitioned(run) : compare_replicated(run);
     compare_weights(run);
+    compare_statistics(epochs_, run.comparisons);
     return run;
   }
 
@@ -200,7 +213,9 @@ class RunReader {
       const auto before = decisions.find(measured.epoch - 1);
       const std::uint64_t steps_before =
           measured.epoch > 0 && before != decisions.end() ? before->second.steps : 0;
-      add_epoch(measured, decision->second, decision->second.steps - steps_before);
+      const std::uint64_t steps = decision->second.steps - steps_before;
+      add_epoch(measured, decision->second, steps);
+      add_statistics(measured, static_cast<double>(steps));
       skipped += measured.skipped;
     }
     run.epochs = static_cast<std::uint32_t>(epochs_.size());
@@ -232,6 +247,15 @@ class RunReader {
     if (ledger.epoch == 0 || decision.moved == 0) return;
     const double share = decision.is_exchange ? config_.exchange.fraction : 1.0;
     largest_share_ = std::max(largest_share_, share);
+  }
+
+  void add_statistics(const run::LedgerEpoch& ledger, double steps) {
+    const auto processes = static_cast<std::uint32_t>(ledger.processes.size());
+    ComparedEpoch& epoch = epochs_.back();
+    epoch.statistics_predicted = steps * statistics_bytes_per_step(config_, processes);
+    for (const run::ProcessCost& process : ledger.processes) {
+      epoch.statistics_measured += static_cast<double>(process.bytes_statistics);
+    }
   }
 
   IoCost predict(const run::LedgerEpoch& ledger, const Decision& decision) const {

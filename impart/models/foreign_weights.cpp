@@ -126,7 +126,18 @@ class Planner {
     append_list(message, "unexpected", unexpected_);
     append_list(message, "different", different_);
     if (message.empty()) return;
-    throw DataError(fmt::format("{}: are not the weights of this model{}", file_.path(), message));
+    throw DataError(fmt::format("{}: are not the weights of this model{}{}", file_.path(), message,
+                                advise_norm()));
+  }
+
+  /// Only batch norms keep means.
+  std::string_view advise_norm() const {
+    const auto is_mean = [](const std::string& name) { return name.ends_with(".running_mean"); };
+    if (std::ranges::any_of(unexpected_, is_mean))
+      return "; they have batch norm: model.norm=batch";
+    if (std::ranges::any_of(missing_, is_mean))
+      return "; they have no batch norm: model.norm=group";
+    return "";
   }
 
   const SafetensorsFile& file_;

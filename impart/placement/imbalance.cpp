@@ -7,7 +7,7 @@
 #include <fmt/format.h>
 
 #include "impart/core/error.h"
-#include "impart/placement/classes.h"
+#include "impart/placement/class_skew.h"
 #include "impart/placement/ranking.h"
 
 namespace impart::placement {
@@ -106,32 +106,8 @@ Imbalance measure_imbalance(const Partition& partition, const Scores& importance
 }
 
 double measure_class_skew(const Partition& partition, std::span<const std::uint32_t> labels) {
-  if (labels.size() != partition.examples()) {
-    throw ConfigError(
-        fmt::format("there are {} labels for {} examples", labels.size(), partition.examples()));
-  }
-  const Classes classes = number_classes(labels);
-  const auto sizes = partition.sizes();
-  std::vector<std::uint64_t> counts(std::size_t{partition.workers()} * classes.count);
-  std::vector<std::uint64_t> totals(classes.count);
-  for (std::uint64_t i = 0; i < labels.size(); ++i) {
-    const std::uint32_t c = classes.of_example[i];
-    ++counts[std::size_t{index(partition.owner(ExampleId{i}))} * classes.count + c];
-    ++totals[c];
-  }
-  double largest = 0;
-  for (std::uint32_t worker = 0; worker < partition.workers(); ++worker) {
-    if (sizes[worker] == 0) continue;
-    double distance = 0;
-    for (std::uint32_t c = 0; c < classes.count; ++c) {
-      const double share = static_cast<double>(counts[std::size_t{worker} * classes.count + c]) /
-                           static_cast<double>(sizes[worker]);
-      distance +=
-          std::abs(share - static_cast<double>(totals[c]) / static_cast<double>(labels.size()));
-    }
-    largest = std::max(largest, distance / 2);
-  }
-  return largest;
+  const std::vector<double> distances = class_distances(partition, labels);
+  return distances.empty() ? 0 : *std::ranges::max_element(distances);
 }
 
 }  // namespace impart::placement

@@ -20,7 +20,7 @@ using MakeSection = std::vector<Block>(const Analysis& analysis, const SectionSp
 MakeSection compare_results, compare_selections, compare_syncs, show_images,
     cross_warmup_and_interval, draw_box_plots, draw_learning_curves, time_to_target, list_search,
     count_overheads, count_io, map_data, show_worker_histograms, show_texts, split_variance,
-    correlate_notions, list_diverged_runs, list_skipped_runs, list_provenance;
+    correlate_notions, list_skewed_norms, list_diverged_runs, list_skipped_runs, list_provenance;
 
 /// A row of kSections.
 struct SectionEntry : Entry<MakeSection> {
@@ -45,6 +45,7 @@ inline constexpr SectionEntry kSections[] = {
     {{"workers", "Importance of the workers' parts", show_worker_histograms}},
     {{"texts", "Hardest and easiest texts", show_texts}},
     {{"notions", "Rank correlation", correlate_notions}, true},
+    {{"skewed-norms", "Skewed parts and batch norm", list_skewed_norms}},
     {{"diverged", "Runs that diverged", list_diverged_runs}},
     {{"skipped", "Runs left out", list_skipped_runs}},
     {{"provenance", "Configuration and commands", list_provenance}, true},

@@ -19,6 +19,9 @@ struct EpochRecord {
   double train_loss = 0, train_accuracy = 0;
   std::optional<double> test_loss = {}, test_accuracy = {};
   std::optional<double> test_perplexity = {}, test_bits_per_byte = {};  ///< of language
+  /// Mean over workers of |g_k - g|² / |g|², g_k being a worker's gradient and g the mean of them;
+  /// where it was measured.
+  std::optional<double> dissimilarity = {};
   /// Of workers that train apart: how often their models became one, and how far they had come
   /// apart before, mean over these moments and the workers of ‖θ_k − θ̄‖ / ‖θ̄‖.
   std::optional<std::uint64_t> syncs = {};
@@ -48,6 +51,7 @@ void for_each_epoch_member(const EpochRecord& r, Function&& f) {
   f("syncs", r.syncs, "");
   f("replica_divergence", r.replica_divergence, "replicas/divergence");
   f("worker_scores", r.worker_scores, "");
+  f("dissimilarity", r.dissimilarity, "train/dissimilarity");
   f("non_finite", r.non_finite, "");
   f("skipped", r.skipped > 0 ? std::optional(r.skipped) : std::nullopt, "");
   f("placement", r.change, "");

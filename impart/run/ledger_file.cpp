@@ -21,6 +21,7 @@ struct Member {
   const char* name;
   Value Struct::*value;
   const char* formerly = nullptr;  ///< its name in older files
+  bool is_new = false;             ///< older files lack it: it is 0 there
 };
 
 constexpr Member<store::StorageCost, std::uint64_t> kStorage[] = {
@@ -43,6 +44,7 @@ static_assert(sizeof(store::StorageCost) == std::size(kStorage) * sizeof(std::ui
 
 constexpr Member<ProcessCost, std::uint64_t> kProcess[] = {
     {"bytes_sent", &ProcessCost::bytes_sent},
+    {"bytes_statistics", &ProcessCost::bytes_statistics, nullptr, true},
     {"sends", &ProcessCost::sends, "messages_sent"},
 };
 
@@ -93,6 +95,7 @@ template <class Struct, class Value, std::size_t N>
 void take_members(const Json& json, Struct& into, const Member<Struct, Value> (&members)[N]) {
   for (const auto& row : members) {
     const bool is_old = row.formerly != nullptr && json.is_object() && json.contains(row.formerly);
+    if (row.is_new && json.is_object() && !json.contains(row.name)) continue;
     take(json, is_old ? row.formerly : row.name, into.*row.value);
   }
 }

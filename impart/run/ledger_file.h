@@ -11,10 +11,12 @@
 
 namespace impart::run {
 
-/// What one process sent for gradients, signals and examples together, and where its time went.
+/// What one process sent for gradients, signals, statistics and examples together, and where its
+/// time went.
 struct ProcessCost {
   std::uint64_t bytes_sent = 0;
-  std::uint64_t sends = 0;  ///< comm::Traffic::messages
+  std::uint64_t bytes_statistics = 0;  ///< of these: sums that batch norms share
+  std::uint64_t sends = 0;             ///< comm::Traffic::messages
   store::PhaseSeconds seconds = {};
   double host_wait = 0;  ///< seconds of these phases in which the host waited for its GPU
 };

@@ -22,6 +22,9 @@ struct RunSummary {
   std::uint32_t epochs = 0;
   /// From this epoch on, counted from 0, the training loss is NaN or infinite.
   std::optional<std::uint32_t> diverged_at = {};
+  /// Mean class skew of the first parts that were skewed while batch norm was each worker's own;
+  /// none if there were none.
+  std::optional<double> batch_norm_skew = {};
   std::uint64_t examples = 0;
   /// Held out of training, and what results are of; 0: results are of the test set.
   std::uint64_t validation_examples = 0;
@@ -37,6 +40,7 @@ struct RunSummary {
   double seconds_exchange = 0;
   double seconds_importance_pass = 0;  ///< of the two before: forward passes for importance
   double seconds_refresh = 0;          ///< forward passes over what a selection hid
+  double seconds_dissimilarity = 0;    ///< passes that measure it (importance.dissimilarity)
   double seconds_eval = 0;
   double seconds_checkpoint = 0;
   double seconds_other = 0;         ///< what the others leave of seconds_total
@@ -50,6 +54,7 @@ struct RunSummary {
   std::uint64_t bytes_disk = 0;
   std::uint64_t bytes_network = 0;
   std::uint64_t bytes_weights = 0;  ///< sum over epochs of WeightCosts::bytes
+  std::uint64_t bytes_statistics = 0;  ///< of these: sums that batch norms share
   std::uint64_t messages = 0;  ///< sum over move plans of the pairs of workers that send anything
   std::uint64_t peak_stored_examples = 0;
   std::string weights_sha256 = {};
@@ -81,6 +86,7 @@ constexpr void for_each_summary_member(Summary& s, Function&& f) {
   f("best_epoch", s.best_epoch, kGoesOn);
   f("epochs", s.epochs, kGoesOn);
   f("diverged_at", s.diverged_at, kGoesOn);
+  f("batch_norm_skew", s.batch_norm_skew, kGoesOn);
   f("examples", s.examples, kGoesOn);
   f("validation_examples", s.validation_examples, kFromState);
   f("parameters", s.parameters, kAnew);
@@ -95,6 +101,7 @@ constexpr void for_each_summary_member(Summary& s, Function&& f) {
   f("seconds_exchange", s.seconds_exchange, kGoesOn);
   f("seconds_importance_pass", s.seconds_importance_pass, kGoesOn);
   f("seconds_refresh", s.seconds_refresh, kGoesOn);
+  f("seconds_dissimilarity", s.seconds_dissimilarity, kGoesOn);
   f("seconds_eval", s.seconds_eval, kGoesOn);
   f("seconds_checkpoint", s.seconds_checkpoint, kGoesOn);
   f("seconds_other", s.seconds_other, kGoesOn);
@@ -108,6 +115,7 @@ constexpr void for_each_summary_member(Summary& s, Function&& f) {
   f("bytes_disk", s.bytes_disk, kGoesOn);
   f("bytes_network", s.bytes_network, kGoesOn);
   f("bytes_weights", s.bytes_weights, kGoesOn);
+  f("bytes_statistics", s.bytes_statistics, kGoesOn);
   f("messages", s.messages, kGoesOn);
   f("peak_stored_examples", s.peak_stored_examples, kGoesOn);
   f("weights_sha256", s.weights_sha256, kFromState);

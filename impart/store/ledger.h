@@ -33,6 +33,7 @@ struct PhaseSeconds {
   double exchange = 0;         ///< carrying out moves, as far as training had to wait for it
   double importance_pass = 0;  ///< forward passes for the importance that an exchange looks at
   double refresh = 0;          ///< forward passes over what a selection hid
+  double dissimilarity = 0;    ///< passes that measure how much the workers' gradients differ
   double partition = 0;        ///< deciding who owns what, and who visits what
   double tracking = 0;         ///< collecting signals
   double evaluation = 0, checkpoint = 0;
@@ -62,6 +63,7 @@ inline constexpr Phase kPhases[] = {
     {"exchange", &PhaseSeconds::exchange},
     {"importance_pass", &PhaseSeconds::importance_pass},
     {"refresh", &PhaseSeconds::refresh},
+    {"dissimilarity", &PhaseSeconds::dissimilarity},
     {"partition", &PhaseSeconds::partition},
     {"tracking", &PhaseSeconds::tracking},
     {"evaluation", &PhaseSeconds::evaluation},

@@ -11,6 +11,7 @@
 #include "impart/tensors/threads.h"
 #include "impart/tensors/torch_compat.h"
 #include "impart/train/fitting_rows.h"
+#include "impart/train/passes/dissimilarity.h"
 #include "impart/train/passes/inference_losses.h"
 
 namespace impart::train {
@@ -28,9 +29,13 @@ Engine::Engine(EngineSpec spec, comm::Communicator& communicator)
       communicator_(communicator),
       hosted_(placement::hosted_workers(spec_.config.workers.count, communicator.rank(),
                                         communicator.size())),
+      norms_({.workers = spec_.config.workers.count,
+              .size = spec_.config.workers.norm_group(),
+              .processes = communicator.size()},
+             communicator),
       signal_set_(placement::tracked_notions(config::placement_spec(spec_.config, spec_.own))),
       parameters_(*spec_.model),
-      statistics_(*spec_.model, spec_.config.workers, communicator),
+      statistics_(*spec_.model, spec_.config.workers, norms_, communicator),
       half_weights_(make_half_weights(spec_, parameters_)),
       optimizer_(spec_.config.optimizer, parameters_.values()),
       clock_(device().is_cuda() ? make_device_marks() : make_host_marks()),
@@ -52,7 +57,7 @@ EpochPassesSpec Engine::passes_spec() {
           .seed = seed_of(spec_.config, &config::RunConfig::seed_augment),
           .most_rows = most_rows(workers, device()),
           .one_by_one = is_exact(workers) || config::trains_apart(spec_.config, 0),
-          .shared_norm = statistics_.shared(),
+          .norms = norms_.groups(),
           .label_smoothing = spec_.config.optimizer.label_smoothing};
 }
 
@@ -65,6 +70,7 @@ StepContext Engine::step_context() {
           .signals = spec_.collect_signals ? &signal_set_ : nullptr,
           .hosted = hosted_,
           .passes = &passes_,
+          .norms = &norms_,
           .parameters = &parameters_,
           .half_weights = half_weights_.get(),
           .optimizer = &optimizer_,
@@ -154,6 +160,14 @@ void Engine::limit_passes(std::int64_t rows) {
 std::vector<float> Engine::inference_losses(const placement::Partition& partition) {
   statistics_.collapse();
   return train::inference_losses(*spec_.model, *spec_.feed, partition, communicator_);
+}
+
+std::optional<double> Engine::dissimilarity(const placement::Partition& partition,
+                                            std::uint32_t epoch) {
+  statistics_.collapse();
+  const std::uint64_t seed = seed_of(spec_.config, &config::RunConfig::seed_order);
+  return measure_dissimilarity(*spec_.model, *spec_.feed, draw_samples(partition, seed, epoch),
+                               communicator_);
 }
 
 MeasuredExamples Engine::measure(const placement::Parts& lists) {

@@ -85,9 +85,19 @@ class Engine {
   /// Collective: every process calls it, in the same order.
   std::vector<float> inference_losses(const placement::Partition& partition);
 
+  /// How much the gradients of the workers' parts differ: see passes/dissimilarity.h.
+  /// Collective: every process calls it, in the same order.
+  std::optional<double> dissimilarity(const placement::Partition& partition, std::uint32_t epoch);
+
   /// The signals of listed examples under the current model: see measure_examples.
   /// Collective: every process calls it, in the same order.
   MeasuredExamples measure(const placement::Parts& lists);
+
+  bool has_batch_norm() const { return !statistics_.empty(); }
+  /// Rows of running statistics here: one for each group of workers that share them.
+  std::uint32_t norm_groups() const { return norms_.count(); }
+  /// What this process has sent to share them.
+  std::uint64_t statistics_bytes() const { return norms_.bytes_sent(); }
 
   models::Classifier& model() { return *spec_.model; }
   /// How many numbers the model learns.
@@ -117,6 +127,7 @@ class Engine {
   EngineSpec spec_;
   comm::Communicator& communicator_;
   placement::HostedWorkers hosted_;
+  NormExchange norms_;
   SignalSet signal_set_;
   FlatParameters parameters_;
   RunStatistics statistics_;

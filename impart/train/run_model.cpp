@@ -30,7 +30,8 @@ std::shared_ptr<models::Classifier> make_image_model(const trained::ModelCard& c
       .function({.classes = card.classes,
                  .channels = card.images->channels,
                  .image_size = card.images->size,
-                 .stem = cifar ? models::Stem::kCifar : models::Stem::kImagenet});
+                 .stem = cifar ? models::Stem::kCifar : models::Stem::kImagenet,
+                 .norm = card.norm});
 }
 
 }  // namespace

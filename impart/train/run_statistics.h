@@ -8,17 +8,17 @@
 #include "impart/comm/communicator.h"
 #include "impart/config/config.h"
 #include "impart/models/classifier.h"
-#include "impart/placement/hosted_workers.h"
+#include "impart/train/steps/norm_exchange.h"
 
 namespace impart::train {
 
-/// What batch norms have measured, of all workers of a run: each has its own, or all share one
-/// (`workers.batch_norm`). A model without batch norms has none.
+/// What batch norms have measured, of all workers of a run: each has its own, or groups of them
+/// share one (`workers.batch_norm`). A model without batch norms has none.
 class RunStatistics {
  public:
-  /// All workers start from the model's own. ConfigError if they are to share one over processes.
+  /// All workers start from the model's own. What is passed must outlive it.
   RunStatistics(models::Classifier& model, const config::WorkersConfig& workers,
-                comm::Communicator& communicator);
+                const NormExchange& norms, comm::Communicator& communicator);
 
   /// Sets what evaluation normalises with, as `workers.running_stats` says.
   /// Collective: every process calls it, in the same order.
@@ -31,17 +31,19 @@ class RunStatistics {
   /// One row for each worker, for a checkpoint; nothing if there are none.
   /// Collective: every process calls it, in the same order.
   std::optional<torch::Tensor> gather();
-  bool empty() const;
+  bool empty() const { return empty_; }
   void restore(const torch::Tensor& all);
 
-  bool shared() const { return shared_; }
-
  private:
+  using RunningStats = config::WorkersConfig::RunningStats;
+
+  torch::Tensor places() const;
+
   models::Classifier& model_;
-  std::uint32_t workers_;
-  bool shared_, first_only_;
+  RunningStats which_;
+  const NormExchange& norms_;
   comm::Communicator& communicator_;
-  placement::HostedWorkers hosted_;
+  bool empty_ = true;
 };
 
 }  // namespace impart::train

@@ -49,6 +49,7 @@ class Trainer {
   void restore(const std::string& checkpoint);
   RunStart describe_start() const;
   void prepare_epoch();
+  void note_skewed_norms();
   void decide_partition();
   void move_examples();
   void advance_moves();
@@ -62,6 +63,7 @@ class Trainer {
   void finish_epoch();
   void track_visits();
   void refresh_hidden();
+  void measure_dissimilarity();
   data::TestOutcome evaluate_model();
   EvaluationSpec evaluation_spec() const;
   void test_workers();
@@ -105,6 +107,7 @@ class Trainer {
   const placement::StepPlan* plan_ = nullptr;         ///< of the epoch under way
   double last_rate_ = 0;                              ///< that the last step learned with
   std::optional<placement::PlacementChange> change_;  ///< before the epoch under way
+  std::optional<double> dissimilarity_;               ///< after it, where it is due
   bool settled_ = false;                              ///< the stores have the current partition
   bool stopping_ = false;
   std::vector<double> worker_scores_;  ///< of the epoch under way

@@ -15,6 +15,7 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 using Stem = config::ModelConfig::Stem;
+using config::Norm;
 
 constexpr const char* kVersionKey = "impart_model";
 constexpr std::uint32_t kCardVersion = 1;
@@ -48,6 +49,12 @@ Stem stem_of(const std::string& name) {
   if (name == "cifar") return Stem::kCifar;
   if (name == "imagenet") return Stem::kImagenet;
   throw DataError(fmt::format("'{}' is no stem; there are imagenet and cifar", shorten(name)));
+}
+
+Norm norm_of(const std::string& name) {
+  if (name == "batch") return Norm::kBatch;
+  if (name == "group") return Norm::kGroup;
+  throw DataError(fmt::format("'{}' is no norm; there are batch and group", shorten(name)));
 }
 
 std::uint32_t whole_between(const Json& value, std::uint32_t least, std::uint32_t most) {
@@ -84,6 +91,7 @@ ModelCard parse_card(const Json& json) {
   ModelCard card{.model = json.at("model"),
                  .is_own = json.value("own", false),
                  .stem = stem_of(json.at("stem")),
+                 .norm = norm_of(json.value("norm", "batch")),
                  .dropout = json.at("dropout"),
                  .task = task_of(json.at("task")),
                  .classes = whole_between(json.at("classes"), 0, 1u << 24),
@@ -103,6 +111,7 @@ ModelCard describe_model(const config::RunConfig& config, const data::Dataset& d
   const data::ExampleSet& set = data.train;
   ModelCard card{.model = config.model.name,
                  .stem = config.model.stem,
+                 .norm = config.model.norm,
                  .dropout = config.model.dropout,
                  .task = data.task,
                  .classes = set.classes,
@@ -123,6 +132,7 @@ Json describe(const ModelCard& card) {
   Json json = {{kVersionKey, kCardVersion}, {"model", card.model}};
   if (card.is_own) json["own"] = true;
   json["stem"] = card.stem == Stem::kCifar ? "cifar" : "imagenet";
+  json["norm"] = card.norm == Norm::kGroup ? "group" : "batch";
   json["dropout"] = card.dropout;
   json["task"] = card.task.name;
   json["classes"] = card.classes;

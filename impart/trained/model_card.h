@@ -35,6 +35,7 @@ struct ModelCard {
   std::string model = {};  ///< row of config::kModelNames, or what a program calls its own
   bool is_own = false;     ///< a program's: impart cannot make it
   config::ModelConfig::Stem stem = config::ModelConfig::Stem::kImagenet;
+  config::Norm norm = config::Norm::kBatch;
   double dropout = 0;
   data::Task task = data::kClasses;
   std::uint32_t classes = 0;                    ///< 0: language

@@ -19,6 +19,7 @@ constexpr std::string_view kLoader =
     python3 load.py picture.jpg ...     # what is on them
 """
 import json
+import math
 import pathlib
 import struct
 import sys
@@ -50,11 +51,17 @@ def load_weights():
     return weights
 
 
+def group_norm(channels):
+    """model.norm: group."""
+    return torch.nn.GroupNorm(math.gcd(32, channels // 2), channels)
+
+
 def load_model():
     """In evaluation mode."""
     card = read_json("model.json")
     channels = card["images"]["channels"]
-    model = getattr(torchvision.models, card["model"])(num_classes=card["classes"])
+    norm = group_norm if card["norm"] == "group" else None  # None: torchvision's own, batch norm
+    model = getattr(torchvision.models, card["model"])(num_classes=card["classes"], norm_layer=norm)
     if card["stem"] == "cifar":  # torchvision's own begins with 7x7 of stride 2 and pooling
         model.conv1 = torch.nn.Conv2d(channels, 64, 3, padding=1, bias=False)
         model.maxpool = torch.nn.Identity()
@@ -124,6 +131,12 @@ std::vector<std::string> write_torchvision(const ExportSource& source, const std
     remarks.push_back(fmt::format(
         "torchvision's {} begins with a 7x7 convolution of stride 2 and max-pooling, this one with "
         "model.stem cifar: 3x3, stride 1, no pooling; load.py changes that",
+        card.model));
+  }
+  if (card.norm == config::Norm::kGroup) {
+    remarks.push_back(fmt::format(
+        "torchvision's {} has batch norm, this one model.norm group: torch.nn.GroupNorm; load.py "
+        "changes that",
         card.model));
   }
   if (card.images->channels != 3) {

@@ -105,7 +105,7 @@ TEST(ConfigChecks, FindOptionsThatContradictEachOther) {
             }),
             "");
   EXPECT_NE(error_after([](RunConfig& c) {
-              c.workers.batch_norm = WorkersConfig::BatchNorm::kShared;
+              c.workers.batch_norm = WorkersConfig::kWholeStep;
               c.workers.sync.kind = SyncRule::Kind::kEpoch;
             }),
             "");

@@ -142,6 +142,7 @@ TEST(ConfigText, LeavesOutOfTheHashWhatTheHeaderSays) {
                                                "importance.images",
                                                "importance.texts",
                                                "importance.token_losses",
+                                               "importance.dissimilarity",
                                                "partition.save",
                                                "store.path",
                                                "comm.timeout",

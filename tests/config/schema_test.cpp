@@ -31,7 +31,7 @@ TEST(Schema, HasEveryKeyOnceWithHelpAndKeepsSectionsTogether) {
     section = key.section;
     EXPECT_FALSE(finished_sections.contains(std::string(section))) << key.path();
   }
-  EXPECT_EQ(paths.size(), 115u);
+  EXPECT_EQ(paths.size(), 117u);
 }
 
 TEST(Schema, SettingAKeyChangesThatKeyAndNoOther) {
@@ -59,12 +59,32 @@ TEST(Schema, AcceptsEveryDefault) {
 
 TEST(Schema, AcceptsEveryNameItSaysIsAllowed) {
   for (const ConfigKey& key : make_schema()) {
-    if (key.path() == "workers.sync" || key.allowed.find(" | ") == std::string::npos) continue;
+    if (key.allowed.find("number of") != std::string::npos) continue;  // not only names
+    if (key.allowed.find(" | ") == std::string::npos) continue;
     for (const std::string& name : testing::names_in_allowed(key.allowed)) {
       RunConfig config;
       EXPECT_NO_THROW(key.set(config, {name})) << key.path();
       EXPECT_EQ(key.get(config), WrittenValue{name}) << key.path();
     }
+  }
+}
+
+TEST(Schema, ReadsHowManyWorkersShareStatistics) {
+  const Schema schema = make_schema();
+  const ConfigKey& key = key_at(schema, "workers.batch_norm");
+  RunConfig config;
+  config.workers.count = 6;
+  const auto read = [&](const char* text) {
+    key.set(config, {text});
+    return std::pair(config.workers.norm_group(), key.get(config).front());
+  };
+  EXPECT_EQ(read("worker"), std::pair(1U, std::string("worker")));
+  EXPECT_EQ(read("1"), std::pair(1U, std::string("worker")));
+  EXPECT_EQ(read("shared"), std::pair(6U, std::string("shared")));
+  EXPECT_EQ(read("2"), std::pair(2U, std::string("2")));
+  EXPECT_EQ(read("64"), std::pair(6U, std::string("64")));
+  for (const char* wrong : {"0", "-1", "all", "", "1.5"}) {
+    EXPECT_THROW(key.set(config, {wrong}), ConfigError) << wrong;
   }
 }
 

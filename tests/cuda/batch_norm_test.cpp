@@ -59,7 +59,7 @@ constexpr double kNearZero = 1e-4;
 
 /// The definition, in double on the CPU: torch's batch norm of every worker's rows. Changes the
 /// gradient of y where signs are uncertain.
-Results reference(const Case& c, Inputs& in, const models::BatchNormTail& tail) {
+Results reference(const Case& c, Inputs& in, const models::NormTail& tail) {
   const auto leaf = [](const torch::Tensor& t) {
     return t.to(torch::kDouble).clone().requires_grad_(true);
   };
@@ -103,8 +103,8 @@ Results reference(const Case& c, Inputs& in, const models::BatchNormTail& tail) 
 /// Which of its two outputs get a gradient.
 enum class Uses { kFirst, kSecond, kBoth };
 
-Results ours(const Case& c, const Inputs& in, const models::BatchNormTail& tail,
-             torch::ScalarType type, Uses uses = Uses::kFirst) {
+Results ours(const Case& c, const Inputs& in, const models::NormTail& tail, torch::ScalarType type,
+             Uses uses = Uses::kFirst) {
   const auto leaf = [](const torch::Tensor& t, torch::ScalarType as) {
     auto copy = t.to(torch::kCUDA, as);
     if (copy.dim() == 4) copy = copy.contiguous(torch::MemoryFormat::ChannelsLast);
@@ -157,14 +157,14 @@ void expect_close(const Results& a, const Results& b, double tolerance, double f
   }
 }
 
-const models::BatchNormTail kTails[] = {{},
-                                        {.relu = true},
-                                        {.residual = torch::ones({1})},
-                                        {.relu = true, .residual = torch::ones({1})}};
+const models::NormTail kTails[] = {{},
+                                   {.relu = true},
+                                   {.residual = torch::ones({1})},
+                                   {.relu = true, .residual = torch::ones({1})}};
 
 TEST_F(DeviceBatchNorm, OfFloatsIsTheSlicedOne) {
   for (const Case& c : kCases) {
-    for (const models::BatchNormTail& tail : kTails) {
+    for (const models::NormTail& tail : kTails) {
       SCOPED_TRACE(c.name + (tail.relu ? ", relu" : "") +
                    (tail.residual.defined() ? ", residual" : ""));
       Inputs in = make_inputs(c, 0.3);
@@ -176,7 +176,7 @@ TEST_F(DeviceBatchNorm, OfFloatsIsTheSlicedOne) {
 
 TEST_F(DeviceBatchNorm, OfBfloat16HasFloatStatistics) {
   for (const Case& c : kCases) {
-    for (const models::BatchNormTail& tail : kTails) {
+    for (const models::NormTail& tail : kTails) {
       SCOPED_TRACE(c.name + (tail.relu ? ", relu" : "") +
                    (tail.residual.defined() ? ", residual" : ""));
       Inputs in = rounded(make_inputs(c, 0.3));
@@ -195,7 +195,7 @@ TEST_F(DeviceBatchNorm, KeepsItsPrecisionFarFromZero) {
 }
 
 TEST_F(DeviceBatchNorm, PoolsWhatItHasNormalised) {
-  const models::BatchNormTail tail{.relu = true, .pool = true};
+  const models::NormTail tail{.relu = true, .pool = true};
   for (const Case& c : {Case{"even", {12, 64, 16, 16}, even_starts(3, 4)},
                         Case{"odd", {10, 72, 7, 5}, {0, 4, 4, 10}},
                         Case{"a pixel", {8, 64, 1, 1}, even_starts(2, 4)},
@@ -215,7 +215,7 @@ TEST_F(DeviceBatchNorm, PoolsWhatItHasNormalised) {
 }
 
 TEST_F(DeviceBatchNorm, AddsUpTheGradientsOfItsTwoUses) {
-  for (const models::BatchNormTail& tail : kTails) {
+  for (const models::NormTail& tail : kTails) {
     Inputs in = make_inputs(kCases[2], 0.3);
     const Results expected = reference(kCases[2], in, tail);
     for (const Uses uses : {Uses::kSecond, Uses::kBoth}) {
@@ -247,7 +247,7 @@ TEST_F(DeviceBatchNorm, EvaluatesWithTheRegisteredStatistics) {
     norm->eval();
     const torch::Tensor x = random_tensor({10, 64, 4, 4}, 5),
                         residual = random_tensor({10, 64, 4, 4}, 6);
-    const models::BatchNormTail tail{.relu = true, .residual = residual};
+    const models::NormTail tail{.relu = true, .residual = residual};
     const torch::Tensor expected = norm->forward(x, tail);
     norm->to(torch::kCUDA);
     const torch::NoGradGuard no_grad;

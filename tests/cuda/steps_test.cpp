@@ -77,6 +77,77 @@ TEST_F(DeviceStepsTest, RecordedAreThoseThatAreNot) {
   EXPECT_LT(distance(recorded.parameters() - before, plain.parameters() - before), 1e-2);
 }
 
+/// Batch norm of pairs of workers, of all, and group norm.
+std::vector<config::RunConfig> configs_of_norms(const std::string& model) {
+  std::vector<config::RunConfig> configs(3, config_of(model));
+  configs[0].workers.batch_norm = 2;
+  configs[1].workers.batch_norm = config::WorkersConfig::kWholeStep;
+  configs[2].model.norm = config::Norm::kGroup;
+  return configs;
+}
+
+TEST_F(DeviceStepsTest, TrainWhatTheCpuTrainsWithOtherNorms) {
+  for (const config::RunConfig& config : configs_of_norms("small-cnn")) {
+    SCOPED_TRACE(config.workers.batch_norm);
+    Training here(config, torch::kCPU), there(config, torch::kCUDA);
+    const auto before = here.parameters();
+    for (std::uint32_t epoch = 0; epoch < kEpochs; ++epoch) {
+      here.train(epoch);
+      there.train(epoch);
+    }
+    EXPECT_LT(distance(there.parameters() - before, here.parameters() - before), 2e-2);
+    here.engine.collapse_statistics();
+    there.engine.collapse_statistics();
+    for (const auto& item : here.engine.model().named_buffers()) {
+      if (!item.value().is_floating_point()) continue;
+      EXPECT_LT(distance(there.engine.model().named_buffers()[item.key()], item.value()), 1e-2);
+    }
+  }
+}
+
+TEST_F(DeviceStepsTest, RecordedAreThoseThatAreNotWithOtherNorms) {
+  for (config::RunConfig config : configs_of_norms("resnet18")) {
+    SCOPED_TRACE(config.workers.batch_norm);
+    for (const auto precision :
+         {config::RunConfig::Precision::kFp32, config::RunConfig::Precision::kBf16}) {
+      config.precision = precision;
+      config.workers.micro_batch = 0;
+      Training recorded(config, torch::kCUDA);
+      config.workers.micro_batch = 16;  // several passes a step, but for statistics of all
+      Training plain(config, torch::kCUDA);
+      const auto expected = plain.train(0), signals = recorded.train(0);
+      const bool half = precision == config::RunConfig::Precision::kBf16;
+      EXPECT_LT(loss_distance(signals, expected, 1), half ? 3e-2 : 1e-3);
+      for (std::uint32_t epoch = 1; epoch < kEpochs; ++epoch) {
+        EXPECT_TRUE(recorded.train(epoch)[0].isfinite().all().item<bool>());
+      }
+    }
+  }
+}
+
+TEST_F(DeviceStepsTest, MeasureTheDissimilarityThatTheCpuMeasures) {
+  std::vector<WorkerId> owners;
+  for (const std::uint32_t label : testing::data().train.labels) owners.push_back(WorkerId{label % 4});
+  const placement::Partition partition(owners, 4);
+  for (const auto norm : {config::Norm::kBatch, config::Norm::kGroup}) {
+    auto config = config_of("resnet18");
+    config.model.norm = norm;
+    config.optimizer.lr = 1e-4;  // weights stay close to each other
+    Training here(config, torch::kCPU), there(config, torch::kCUDA);
+    here.train(0);
+    there.train(0);
+    const double expected = here.engine.dissimilarity(partition, 0).value();
+    EXPECT_NEAR(there.engine.dissimilarity(partition, 0).value() / expected, 1, 0.05);
+    const auto parameters = there.parameters();
+    there.train(1);
+    EXPECT_FALSE(torch::equal(there.parameters(), parameters)) << "steps go on";
+    config.precision = config::RunConfig::Precision::kBf16;
+    Training narrow(config, torch::kCUDA);
+    narrow.train(0);
+    EXPECT_NEAR(narrow.engine.dissimilarity(partition, 0).value() / expected, 1, 0.2);
+  }
+}
+
 TEST_F(DeviceStepsTest, RecordedAreThoseThatAreNotWithWeightsAndEpochsOfOtherLengths) {
   const auto& random = find_entry(placement::kSelections, "selection", "random");
   auto config = config_of("small-cnn");

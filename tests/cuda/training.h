@@ -94,7 +94,8 @@ class Training {
  private:
   static std::shared_ptr<models::Classifier> make_model(const config::RunConfig& config,
                                                         torch::Device device) {
-    auto model = find_entry(models::kModels, "model", config.model.name).function({.classes = 10});
+    auto model = find_entry(models::kModels, "model", config.model.name)
+                     .function({.classes = 10, .norm = config.model.norm});
     models::initialise_parameters(*model, 1);
     model->to(device);
     return model;

@@ -170,6 +170,64 @@ TEST(WorkerBatchNorm, RefusesALayoutThatIsNotTheBatch) {
   }
 }
 
+/// Adds the sums of rows that are in another pass: first of the forward pass, then of the backward.
+class OtherHalf final : public SharedSums {
+ public:
+  explicit OtherHalf(std::vector<torch::Tensor> sums) : sums_(std::move(sums)) {}
+  void add_up(std::span<double> sums, std::int64_t width) override {
+    const torch::Tensor others = sums_.at(calls_++).contiguous();
+    ASSERT_EQ(others.numel(), width);
+    ASSERT_EQ(sums.size(), static_cast<std::size_t>(width));
+    for (std::size_t i = 0; i < sums.size(); ++i) sums[i] += others.data_ptr<double>()[i];
+  }
+
+ private:
+  std::vector<torch::Tensor> sums_;
+  std::size_t calls_ = 0;
+};
+
+TEST(WorkerBatchNorm, NormalisesAPartOfABatchAsTheWholeIfSumsAreShared) {
+  for (const auto& shape : kShapes) {
+    SCOPED_TRACE(torch::IntArrayRef(shape));
+    const Case whole = make_case(shape, 2, 3);
+    const Gradients expected = reference(whole, {.starts = {0, 16}});
+    const auto per_channel = [](const torch::Tensor& t) {  // [C, values]
+      return t.to(torch::kDouble).transpose(0, 1).flatten(1);
+    };
+    const torch::Tensor x = per_channel(whole.x), centred = x - x.mean(1, true);
+    const torch::Tensor grad = per_channel(whole.grad_output);
+    const std::int64_t split = x.size(1) / 16 * 6;  // six rows are here
+    const auto there = [&](const torch::Tensor& t) {
+      return t.narrow(1, split, t.size(1) - split).sum(1);
+    };
+    OtherHalf others({torch::cat({there(x), there(x.square())}),
+                      torch::cat({there(grad), there(grad * centred)})});
+    const Case here{whole.x.narrow(0, 0, 6), whole.weight, whole.bias,
+                    whole.grad_output.narrow(0, 0, 6)};
+    const Gradients found = ours(here, {.starts = {0, 6}, .shared = &others, .shared_rows = {16}});
+    EXPECT_LT(relative_distance(found.output, expected.output.narrow(0, 0, 6)), 1e-5);
+    EXPECT_LT(relative_distance(found.input, expected.input.narrow(0, 0, 6)), 1e-4);
+    const torch::Tensor deviation = (centred.square().mean(1) + kEpsilon).sqrt();
+    const torch::Tensor by_weight = (grad * centred).narrow(1, 0, split).sum(1) / deviation;
+    EXPECT_LT(relative_distance(found.weight, by_weight), 1e-5);
+    EXPECT_LT(relative_distance(found.bias, grad.narrow(1, 0, split).sum(1)), 1e-5);
+  }
+}
+
+TEST(WorkerBatchNorm2d, MovesTheRunningStatisticsOfAStepOnce) {
+  const torch::Tensor x = random_tensor({6, 2, 3, 3}, 1);
+  const auto move = [&](bool moves) {
+    OtherHalf nobody({torch::zeros({4}, torch::kDouble)});
+    WorkerBatchNorm2d norm(WorkerBatchNormSpec{.channels = 2});
+    norm->set_layout(std::make_shared<WorkerLayout>(WorkerLayout{
+        .starts = {0, 6}, .shared = &nobody, .shared_rows = {6}, .moves_running = moves}));
+    norm->forward(x);
+    return norm->worker_mean()[0].clone();
+  };
+  EXPECT_LT(relative_distance(move(true), 0.1 * x.mean({0, 2, 3})), 1e-5);
+  EXPECT_TRUE(torch::equal(move(false), torch::zeros({2})));
+}
+
 TEST(WorkerBatchNorm2d, MovesEachWorkersRunningStatisticsAsTorchDoes) {
   WorkerBatchNorm2d ours(WorkerBatchNormSpec{.channels = 3});
   const auto layout = std::make_shared<WorkerLayout>();

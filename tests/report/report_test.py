@@ -236,6 +236,17 @@ class LooseRunsTest(ReportTest):
             self.assertIn(reason, out)
         self.assertEqual(self.rows("runs/report/tables.csv")["vanilla"]["n"], "2")
 
+    def test_runs_with_skewed_parts_under_batch_norm_are_listed(self):
+        for seed in [1, 2]:
+            made_runs.make_run(self.folder / f"runs/{seed}", seed, "random", 0, 1)
+        path = self.folder / "runs/2/summary.json"
+        for found, listed in [({}, False), ({"batch_norm_skew": 0.87}, True)]:
+            path.write_text(json.dumps({**json.loads(path.read_text()), **found}))
+            self.succeed("runs")
+            page = self.read("runs/report/report.html")
+            self.assertEqual("Skewed parts and batch norm" in page, listed)
+            self.assertEqual("model.norm: group" in page, listed)
+
     def test_runs_that_diverged_are_listed(self):
         for seed in [1, 2]:
             made_runs.make_run(self.folder / f"runs/{seed}", seed, "random", 0, 1)

@@ -67,7 +67,7 @@ TEST(LedgerFile, HasThePromisedMembers) {
   EXPECT_EQ(record.at("workers").at(1).size(), 15u);
   EXPECT_EQ(record.at("processes").at(0).at("rank"), 0);
   EXPECT_EQ(record.at("processes").at(0).at("sends"), 21);
-  EXPECT_EQ(record.at("processes").at(0).at("seconds").size(), 14u);
+  EXPECT_EQ(record.at("processes").at(0).at("seconds").size(), 15u);
 }
 
 TEST(LedgerFile, ReadsFilesThatCalledSendsMessages) {
@@ -108,6 +108,18 @@ TEST(LedgerFile, ReadsFilesOfBeforeThereWereSelections) {
   ASSERT_EQ(epochs.size(), 1u);
   EXPECT_FALSE(epochs[0].visits);
   EXPECT_EQ(epochs[0].processes[0].seconds.refresh, 0);
+}
+
+TEST(LedgerFile, ReadsFilesOfBeforeStatisticsWereShared) {
+  const TemporaryFolder folder;
+  LedgerEpoch epoch = make_epoch(0);
+  epoch.processes[0].bytes_statistics = 5;
+  auto record = ledger_record(epoch);
+  EXPECT_EQ(record.at("processes").at(0).at("bytes_statistics"), 5);
+  record.at("processes").at(0).erase("bytes_statistics");
+  const auto epochs = read_ledger(folder.write("ledger.jsonl", record.dump() + "\n"));
+  ASSERT_EQ(epochs.size(), 1u);
+  EXPECT_EQ(epochs[0].processes[0].bytes_statistics, 0u);
 }
 
 TEST(LedgerFile, TotalsAreSumsAndTheLargestPeak) {

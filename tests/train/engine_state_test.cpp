@@ -108,11 +108,15 @@ TEST(Engine, GoesOnBitForBitFromASavedState) {
   expect_to_go_on(adamw);
   expect_to_go_on(with_sync(adamw, kAtTheEndOfTheEpoch));
   config::RunConfig shared = with_momentum();
-  shared.workers.batch_norm = config::WorkersConfig::BatchNorm::kShared;
+  shared.workers.batch_norm = config::WorkersConfig::kWholeStep;
+  expect_to_go_on(shared);
+  shared.workers.batch_norm = 3;
   expect_to_go_on(shared);
   config::RunConfig exact = with_momentum();
   exact.workers.reduce = config::WorkersConfig::Reduce::kExact;
   const int threads = torch::get_num_threads();
+  expect_to_go_on(exact);
+  exact.workers.batch_norm = 3;
   expect_to_go_on(exact);
   torch::set_num_threads(threads);
 }

@@ -167,7 +167,7 @@ TEST(Engine, GivesTheSameInMicroBatches) {
 
 TEST(Engine, NormalisesTheWholeStepIfBatchNormIsShared) {
   config::RunConfig config = plain();
-  config.workers.batch_norm = config::WorkersConfig::BatchNorm::kShared;
+  config.workers.batch_norm = config::WorkersConfig::kWholeStep;
   const placement::StepPlan plan = make_plan({6, 3, 5, 4}, 6);
   Training run(config);
   const auto before = run.parameters();
@@ -175,6 +175,81 @@ TEST(Engine, NormalisesTheWholeStepIfBatchNormIsShared) {
   Alone one("small-cnn", before);
   const auto ids = placement::visits_of(plan, {.first = 0, .count = kWorkers}, 0, 1).ids;
   EXPECT_LT(relative_distance(run.parameters() - before, -one.gradient(ids)), 1e-5);
+}
+
+/// The gradient of a step whose workers first..end-1 are normalised together, for each such pair.
+torch::Tensor gradient_of_groups(
+    const torch::Tensor& parameters, const placement::StepPlan& plan,
+    const std::vector<std::pair<std::uint32_t, std::uint32_t>>& groups) {
+  torch::Tensor sum = torch::zeros_like(parameters);
+  for (const auto& [first, end] : groups) {
+    Alone together("small-cnn", parameters);
+    const auto ids = placement::visits_of(plan, {.first = first, .count = end - first}, 0, 1).ids;
+    sum += together.gradient(ids) * static_cast<double>(ids.size());
+  }
+  return sum / static_cast<double>(plan.examples_in(0));
+}
+
+TEST(Engine, NormalisesGroupsOfNeighboursTogether) {
+  config::RunConfig config = plain();
+  const placement::StepPlan plan = make_plan({6, 3, 5, 4}, 6);
+  const auto step = [&](std::uint32_t group, std::uint32_t micro_batch) {
+    config.workers.batch_norm = group;
+    config.workers.micro_batch = micro_batch;
+    Training run(config);
+    const auto before = run.parameters();
+    run.train(plan, 0, 1, 1.0);
+    return run.parameters() - before;
+  };
+  const auto before = Training(config).parameters();
+  for (const std::uint32_t micro_batch : {0, 1, 10}) {
+    SCOPED_TRACE(micro_batch);
+    EXPECT_LT(relative_distance(step(2, micro_batch),
+                                -gradient_of_groups(before, plan, {{0, 2}, {2, 4}})),
+              1e-5);
+    EXPECT_LT(relative_distance(step(3, micro_batch),
+                                -gradient_of_groups(before, plan, {{0, 3}, {3, 4}})),
+              1e-5);
+  }
+}
+
+TEST(Engine, SharesStatisticsExactly) {
+  const int threads = torch::get_num_threads();
+  const placement::StepPlan plan = make_plan({9, 4, 8, 3}, 4);
+  for (const std::uint32_t group : {config::WorkersConfig::kWholeStep, 2U, 3U}) {
+    SCOPED_TRACE(group);
+    config::RunConfig config = with_momentum();
+    config.workers.batch_norm = group;
+    Training fast(config);
+    const auto before = fast.parameters();
+    fast.train(plan, 0, 3, 0.1);
+    config.workers.reduce = config::WorkersConfig::Reduce::kExact;
+    Training exact(config);
+    exact.train(plan, 0, 3, 0.1);
+    EXPECT_LT(relative_distance(exact.parameters() - before, fast.parameters() - before), 1e-4);
+    EXPECT_LT(relative_distance(models::list_worker_statistics(exact.engine.model()),
+                                models::list_worker_statistics(fast.engine.model())),
+              1e-5);
+    EXPECT_LT(relative_distance(exact.engine.collected_signals(), fast.engine.collected_signals()),
+              1e-4);
+  }
+  torch::set_num_threads(threads);
+}
+
+TEST(Engine, PoolsRunningStatisticsWithTheSpreadOfTheirMeans) {
+  config::RunConfig config = plain();
+  config.workers.running_stats = config::WorkersConfig::RunningStats::kPooled;
+  Training run(config);
+  run.train(make_plan({6, 6, 6, 6}, 6), 0, 1, 0.1);
+  run.engine.collapse_statistics();
+  models::visit_batch_norms(
+      run.engine.model(), [](const std::string&, models::WorkerBatchNorm2dImpl& layer) {
+        const auto means = layer.worker_mean(), variances = layer.worker_variance();
+        EXPECT_LT(relative_distance(layer.running_mean, means.mean(0)), 1e-6);
+        EXPECT_LT(relative_distance(layer.running_var,
+                                    variances.mean(0) + means.var(0, /*unbiased=*/false)),
+                  1e-6);
+      });
 }
 
 TEST(Engine, ReducesExactlyToTheSameWeights) {

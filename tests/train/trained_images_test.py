@@ -261,6 +261,44 @@ class FineTuneTest(UseTest):
         self.succeed("train", "--resume", "going")
 
 
+@unittest.skipIf(NO_TORCHVISION, NO_TORCHVISION)
+class GroupNormTest(UseTest):
+    """model.norm: group, whose exports are torchvision's ResNets with another norm_layer."""
+
+    @classmethod
+    def setUpClass(cls):
+        super().setUpClass()
+        draw = random.Random(3)
+        for part, count in [("train", 6), ("val", 3)]:
+            for i in range(count):
+                for name, colour in zip(CLASSES, (2, 1, 0)):
+                    write_picture(cls.folder / f"pictures/{part}/{name}/{i}.png", colour, draw)
+        cls.trained, _ = cls.train(IMAGES, "run", model__norm="group")
+
+    def test_the_export_evaluates_to_the_same_in_torchvision(self):
+        import torch
+        from PIL import Image
+        done = self.run_impart("export", "run", "--to", "torchvision")
+        self.assertIn("torch.nn.GroupNorm; load.py changes that", done.stderr)
+        loaded = load_script(self.folder / "run-torchvision/load.py")
+        model, transform = loaded.load_model(), loaded.load_transform()
+        self.assertEqual(list(model.buffers()), [])
+        pictures = sorted((self.folder / "pictures/val").rglob("*.png"))
+        labels = torch.tensor([CLASSES.index(path.parent.name) for path in pictures])
+        with torch.no_grad():
+            logits = model(torch.stack([transform(Image.open(path)) for path in pictures]))
+        loss = float(torch.nn.functional.cross_entropy(logits, labels))
+        self.assertAlmostEqual(loss, self.answer("evaluate", "run")["loss"], delta=1e-4)
+
+    def test_a_run_starts_from_one_with_the_same_norm_only(self):
+        start = {**IMAGES, **FROZEN, "model.from": "run"}
+        self.fail_with(65, "they have no batch norm: model.norm=group", "train", *settings(start),
+                       "output=other")
+        again, _ = self.train(start, "again", model__norm="group")
+        self.assertAlmostEqual(again.metrics()[-1]["test_loss"],
+                               self.trained.metrics()[-1]["test_loss"], delta=1e-3)
+
+
 class SmallTest(UseTest):
     """A model that no library has."""
 

@@ -38,10 +38,19 @@ TEST(ModelCard, ReadsBackToTheSameBits) {
   const TemporaryFolder folder;
   ModelCard own = text_card();
   own.is_own = true;
-  for (const ModelCard& card : {image_card(), text_card(), own}) {
+  ModelCard group = image_card();
+  group.norm = config::Norm::kGroup;
+  for (const ModelCard& card : {image_card(), group, text_card(), own}) {
     write_card(folder / "model.json", card);
     EXPECT_EQ(read_card(folder / "model.json"), card);
   }
+}
+
+TEST(ModelCard, OfOlderVersionsHasBatchNorm) {
+  const TemporaryFolder folder;
+  auto json = describe(image_card());
+  json.erase("norm");
+  EXPECT_EQ(read_card(folder.write("model.json", json.dump())).norm, config::Norm::kBatch);
 }
 
 TEST(ModelCard, WritesNumbersAsPeopleDo) {
@@ -96,6 +105,7 @@ TEST(ModelCard, RefusesWhatCannotBe) {
   contains(complaint([](auto& json) { json.erase("model"); }), "model");
   contains(complaint([](auto& json) { json["task"] = "regression"; }), "'regression' is no task");
   contains(complaint([](auto& json) { json["stem"] = "big"; }), "'big' is no stem");
+  contains(complaint([](auto& json) { json["norm"] = "layer"; }), "'layer' is no norm");
   contains(complaint([](auto& json) { json["images"]["resize"] = 31; }), "resize 31");
   contains(complaint([](auto& json) { json["images"]["size"] = 1 << 20; }), "not from 1 to 4096");
   contains(complaint([](auto& json) { json["images"]["mean"] = {0.5}; }), "each channel");

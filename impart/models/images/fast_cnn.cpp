@@ -1,4 +1,4 @@
-// Cosines of small patches, six 3×3 convolutions, each with batch norm and ReLU, three of them
+// Cosines of small patches, six 3×3 convolutions, each with a norm and ReLU, three of them
 // max-pooled before; the maximum over what is left, and a linear layer. A net of the kind that K.
 // Jordan trains to 94 % on CIFAR-10 in seconds ("94 % on CIFAR-10 in 3.29 seconds on a single GPU",
 // 2024), built of this library's layers. From there are the widths that grow late, filters that
@@ -18,8 +18,8 @@
 #include "impart/models/init.h"
 #include "impart/models/layers/layers.h"
 #include "impart/models/layers/max_pool.h"
+#include "impart/models/layers/norm_layer.h"
 #include "impart/models/layers/patch_cosines.h"
-#include "impart/models/layers/worker_batch_norm.h"
 
 namespace impart::models {
 namespace {
@@ -58,7 +58,8 @@ class FastCnn : public Classifier {
       convolutions_.push_back(
           register_module(fmt::format("conv{}", number),
                           PassingConvolution(ConvolutionSpec{.in = in, .out = layer.width})));
-      norms_.push_back(register_module(fmt::format("bn{}", number), make_batch_norm(layer.width)));
+      norms_.push_back(
+          register_module(fmt::format("bn{}", number), make_norm(spec.norm, layer.width)));
       in = layer.width;
     }
     fc_ = register_module("fc", Linear(in, spec.classes));
@@ -84,7 +85,7 @@ class FastCnn : public Classifier {
 
   PatchCosines patches_;
   std::vector<PassingConvolution> convolutions_;
-  std::vector<WorkerBatchNorm2d> norms_;
+  std::vector<std::shared_ptr<NormLayer>> norms_;
   Linear fc_{nullptr};
 };
 

@@ -37,8 +37,9 @@ static_assert(names_are_unique(kStems));
 struct ModelSpec {
   std::int64_t classes = 10;
   std::int64_t channels = 3;
-  std::int64_t image_size = 32;  ///< height and width; only `mlp` depends on it
-  Stem stem = Stem::kImagenet;   ///< ResNets only
+  std::int64_t image_size = 32;              ///< height and width; only `mlp` depends on it
+  Stem stem = Stem::kImagenet;               ///< ResNets only
+  config::Norm norm = config::Norm::kBatch;  ///< of models that have one
 };
 
 /// Makes a model on the CPU, in training mode, its convolutions and linear layers all zero.

@@ -13,60 +13,64 @@
 #include "impart/models/classifier.h"
 #include "impart/models/images/models.h"
 #include "impart/models/layers/layers.h"
-#include "impart/models/layers/worker_batch_norm.h"
+#include "impart/models/layers/norm_layer.h"
 
 namespace impart::models {
 namespace {
 
 constexpr std::int64_t kStemWidth = 64;
-const BatchNormTail kRelu = {.relu = true};
+const NormTail kRelu = {.relu = true};
 
 struct BlockSpec {
   std::int64_t in = 0;     ///< channels of the input
   std::int64_t width = 0;  ///< channels of the inner convolutions
   std::int64_t stride = 1;
+  config::Norm norm = config::Norm::kBatch;
 };
 
 /// Brings the input of a block to the shape of its output.
 class Downsample : public torch::nn::Module {
  public:
-  Downsample(std::int64_t in, std::int64_t out, std::int64_t stride) {
-    convolution_ = register_module(
-        "0", Convolution(ConvolutionSpec{.in = in, .out = out, .kernel = 1, .stride = stride}));
-    norm_ = register_module("1", make_batch_norm(out));
+  Downsample(const BlockSpec& spec, std::int64_t out) {
+    convolution_ =
+        register_module("0", Convolution(ConvolutionSpec{
+                                 .in = spec.in, .out = out, .kernel = 1, .stride = spec.stride}));
+    norm_ = register_module("1", make_norm(spec.norm, out));
   }
-  torch::Tensor forward(const torch::Tensor& x) { return norm_(convolution_(x)); }
+  torch::Tensor forward(const torch::Tensor& x) { return norm_->forward(convolution_(x)); }
 
  private:
   Convolution convolution_{nullptr};
-  WorkerBatchNorm2d norm_{nullptr};
+  std::shared_ptr<NormLayer> norm_;
 };
 
 /// One summand of the network: x + f(x), rectified.
 class Block : public torch::nn::Module {
  public:
+  explicit Block(config::Norm norm) : norm_(norm) {}
+
   TensorFork forward(const TensorFork& x) {
     const torch::Tensor shortcut = downsample_ ? downsample_->forward(x.second) : x.second;
     return add_residual(x.first, {.relu = true, .residual = shortcut});
   }
 
  protected:
-  /// f(x), whose last batch norm has this tail.
-  virtual TensorFork add_residual(const torch::Tensor& x, const BatchNormTail& tail) = 0;
+  /// f(x), whose last norm has this tail.
+  virtual TensorFork add_residual(const torch::Tensor& x, const NormTail& tail) = 0;
 
   /// To be called last, since the order of registration is the order of the parameters.
   void register_downsample(const BlockSpec& spec, std::int64_t out) {
     if (spec.stride == 1 && spec.in == out) return;
-    downsample_ =
-        register_module("downsample", std::make_shared<Downsample>(spec.in, out, spec.stride));
+    downsample_ = register_module("downsample", std::make_shared<Downsample>(spec, out));
   }
   void register_step(int number, const ConvolutionSpec& spec, Convolution& convolution,
-                     WorkerBatchNorm2d& norm) {
+                     std::shared_ptr<NormLayer>& norm) {
     convolution = register_module(fmt::format("conv{}", number), Convolution(spec));
-    norm = register_module(fmt::format("bn{}", number), make_batch_norm(spec.out));
+    norm = register_module(fmt::format("bn{}", number), make_norm(norm_, spec.out));
   }
 
  private:
+  config::Norm norm_;
   std::shared_ptr<Downsample> downsample_;
 };
 
@@ -74,26 +78,26 @@ class BasicBlock : public Block {
  public:
   static constexpr std::int64_t kExpansion = 1;
 
-  explicit BasicBlock(const BlockSpec& spec) {
+  explicit BasicBlock(const BlockSpec& spec) : Block(spec.norm) {
     register_step(1, {.in = spec.in, .out = spec.width, .stride = spec.stride}, conv1_, bn1_);
     register_step(2, {.in = spec.width, .out = spec.width}, conv2_, bn2_);
     register_downsample(spec, spec.width);
   }
 
  private:
-  TensorFork add_residual(const torch::Tensor& x, const BatchNormTail& tail) override {
+  TensorFork add_residual(const torch::Tensor& x, const NormTail& tail) override {
     return bn2_->forward_twice(conv2_(bn1_->forward(conv1_(x), kRelu)), tail);
   }
 
   Convolution conv1_{nullptr}, conv2_{nullptr};
-  WorkerBatchNorm2d bn1_{nullptr}, bn2_{nullptr};
+  std::shared_ptr<NormLayer> bn1_, bn2_;
 };
 
 class Bottleneck : public Block {
  public:
   static constexpr std::int64_t kExpansion = 4;
 
-  explicit Bottleneck(const BlockSpec& spec) {
+  explicit Bottleneck(const BlockSpec& spec) : Block(spec.norm) {
     const std::int64_t width = spec.width, out = kExpansion * spec.width;
     register_step(1, {.in = spec.in, .out = width, .kernel = 1}, conv1_, bn1_);
     register_step(2, {.in = width, .out = width, .stride = spec.stride}, conv2_, bn2_);
@@ -102,13 +106,13 @@ class Bottleneck : public Block {
   }
 
  private:
-  TensorFork add_residual(const torch::Tensor& x, const BatchNormTail& tail) override {
+  TensorFork add_residual(const torch::Tensor& x, const NormTail& tail) override {
     const torch::Tensor inner = bn2_->forward(conv2_(bn1_->forward(conv1_(x), kRelu)), kRelu);
     return bn3_->forward_twice(conv3_(inner), tail);
   }
 
   Convolution conv1_{nullptr}, conv2_{nullptr}, conv3_{nullptr};
-  WorkerBatchNorm2d bn1_{nullptr}, bn2_{nullptr}, bn3_{nullptr};
+  std::shared_ptr<NormLayer> bn1_, bn2_, bn3_;
 };
 
 /// Blocks one after the other; the first may shrink the image.
@@ -138,8 +142,8 @@ class ResNet : public Classifier {
       auto stage = std::make_shared<Stage>();
       for (int block = 0; block < blocks[i]; ++block) {
         const std::int64_t stride = block == 0 && i > 0 ? 2 : 1;
-        stage->append(
-            std::make_shared<BlockType>(BlockSpec{.in = in, .width = width, .stride = stride}));
+        stage->append(std::make_shared<BlockType>(
+            BlockSpec{.in = in, .width = width, .stride = stride, .norm = spec.norm}));
         in = BlockType::kExpansion * width;
       }
       network->stages_.push_back(network->register_module(fmt::format("layer{}", i + 1), stage));
@@ -155,7 +159,7 @@ class ResNet : public Classifier {
                                                                   .out = kStemWidth,
                                                                   .kernel = shrinks ? 7 : 3,
                                                                   .stride = shrinks ? 2 : 1}));
-    bn1_ = register_module("bn1", make_batch_norm(kStemWidth));
+    bn1_ = register_module("bn1", make_norm(spec.norm, kStemWidth));
   }
 
   Output forward(torch::Tensor images) override {
@@ -173,7 +177,7 @@ class ResNet : public Classifier {
  private:
   Stem stem_;
   Convolution conv1_{nullptr};
-  WorkerBatchNorm2d bn1_{nullptr};
+  std::shared_ptr<NormLayer> bn1_;
   std::vector<std::shared_ptr<Stage>> stages_;
   Linear fc_{nullptr};
 };

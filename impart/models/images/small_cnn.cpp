@@ -1,4 +1,4 @@
-// Three 3×3 convolutions of 32, 64 and 128 channels, each with batch norm and ReLU; 2×2 max-pooling
+// Three 3×3 convolutions of 32, 64 and 128 channels, each with a norm and ReLU; 2×2 max-pooling
 // after the first two, average pooling over what is left, and a linear layer.
 
 #include <torch/torch.h>
@@ -6,7 +6,7 @@
 #include "impart/models/classifier.h"
 #include "impart/models/images/models.h"
 #include "impart/models/layers/layers.h"
-#include "impart/models/layers/worker_batch_norm.h"
+#include "impart/models/layers/norm_layer.h"
 
 namespace impart::models {
 namespace {
@@ -24,16 +24,16 @@ class SmallCnn : public Classifier {
  public:
   explicit SmallCnn(const ModelSpec& spec) {
     conv1_ = register_module("conv1", convolution(spec.channels, 32));
-    bn1_ = register_module("bn1", make_batch_norm(32));
+    bn1_ = register_module("bn1", make_norm(spec.norm, 32));
     conv2_ = register_module("conv2", convolution(32, 64));
-    bn2_ = register_module("bn2", make_batch_norm(64));
+    bn2_ = register_module("bn2", make_norm(spec.norm, 64));
     conv3_ = register_module("conv3", convolution(64, 128));
-    bn3_ = register_module("bn3", make_batch_norm(128));
+    bn3_ = register_module("bn3", make_norm(spec.norm, 128));
     fc_ = register_module("fc", Linear(128, spec.classes));
   }
 
   Output forward(torch::Tensor images) override {
-    const BatchNormTail relu{.relu = true};
+    const NormTail relu{.relu = true};
     torch::Tensor x = halve(bn1_->forward(conv1_(images), relu));
     x = halve(bn2_->forward(conv2_(x), relu));
     x = bn3_->forward(conv3_(x), relu);
@@ -44,7 +44,7 @@ class SmallCnn : public Classifier {
 
  private:
   Convolution conv1_{nullptr}, conv2_{nullptr}, conv3_{nullptr};
-  WorkerBatchNorm2d bn1_{nullptr}, bn2_{nullptr}, bn3_{nullptr};
+  std::shared_ptr<NormLayer> bn1_, bn2_, bn3_;
   Linear fc_{nullptr};
 };
 

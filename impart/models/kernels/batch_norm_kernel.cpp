@@ -23,6 +23,16 @@ void add_values(const float* __restrict x, std::int64_t length, double* __restri
 }
 
 IMPART_VECTOR_CLONES
+void add_powers(const float* __restrict x, std::int64_t length, double* __restrict sums,
+                double* __restrict squares) {
+  for (std::int64_t j = 0; j < length; ++j) {
+    const double value = double{x[j]};
+    sums[j] += value;
+    squares[j] += value * value;
+  }
+}
+
+IMPART_VECTOR_CLONES
 void add_squares(const float* __restrict x, const double* __restrict mean, std::int64_t length,
                  double* __restrict sums) {
   for (std::int64_t j = 0; j < length; ++j) {
@@ -115,11 +125,11 @@ void measure(const BatchNormStrip& strip, const float* x, BatchNormMoments momen
   }
 }
 
+}  // namespace
+
 double inverse_deviation(float variance, double epsilon) {
   return 1.0 / std::sqrt(double{variance} + epsilon);
 }
-
-}  // namespace
 
 std::int64_t channels_per_strip(std::int64_t pixels) {
   constexpr std::int64_t kLongEnough = 256;
@@ -129,6 +139,24 @@ std::int64_t channels_per_strip(std::int64_t pixels) {
 void normalise_strip(const BatchNormStrip& strip, const float* x, const float* weight,
                      const float* bias, double epsilon, BatchNormMoments moments, float* y) {
   measure(strip, x, moments);
+  apply_moments(strip, x, weight, bias, epsilon, moments, y);
+}
+
+void sum_strip(const BatchNormStrip& strip, const float* x, double* sums, double* squares) {
+  Columns<double> sum_columns, square_columns;
+  clear(strip, sum_columns);
+  clear(strip, square_columns);
+  for_each_run(strip, [&](std::int64_t offset, std::int64_t length) {
+    add_powers(x + offset, length, sum_columns.data(), square_columns.data());
+  });
+  for (std::int64_t channel = 0; channel < strip.channels; ++channel) {
+    sums[channel] = sum_of(columns_of(strip, sum_columns, channel));
+    squares[channel] = sum_of(columns_of(strip, square_columns, channel));
+  }
+}
+
+void apply_moments(const BatchNormStrip& strip, const float* x, const float* weight,
+                   const float* bias, double epsilon, BatchNormMoments moments, float* y) {
   Columns<float> mean, scale, shift;
   for (std::int64_t channel = 0; channel < strip.channels; ++channel) {
     const double s = inverse_deviation(moments.variance[channel], epsilon);
@@ -141,39 +169,56 @@ void normalise_strip(const BatchNormStrip& strip, const float* x, const float* w
   });
 }
 
-void differentiate_strip(const BatchNormStrip& strip, const StripBackward& inputs, float* grad_x,
-                         float* grad_weight, float* grad_bias) {
-  GradientColumns columns;
+void sum_gradients(const BatchNormStrip& strip, const StripBackward& inputs, GradientSums sums) {
+  Columns<float> mean;
   for (std::int64_t channel = 0; channel < strip.channels; ++channel) {
-    std::ranges::fill(columns_of(strip, columns.mean, channel), inputs.mean[channel]);
+    std::ranges::fill(columns_of(strip, mean, channel), inputs.mean[channel]);
   }
   Columns<double> grad_sums, product_sums;
   clear(strip, grad_sums);
   clear(strip, product_sums);
   for_each_run(strip, [&](std::int64_t offset, std::int64_t length) {
-    add_gradients(inputs.x + offset, inputs.grad_y + offset, columns.mean.data(), length,
-                  grad_sums.data(), product_sums.data());
+    add_gradients(inputs.x + offset, inputs.grad_y + offset, mean.data(), length, grad_sums.data(),
+                  product_sums.data());
   });
-  // With s = 1 / sqrt(variance + epsilon) and averages over the worker's values of the channel,
+  for (std::int64_t channel = 0; channel < strip.channels; ++channel) {
+    sums.grads[channel] = sum_of(columns_of(strip, grad_sums, channel));
+    sums.products[channel] = sum_of(columns_of(strip, product_sums, channel));
+  }
+}
+
+void apply_gradients(const BatchNormStrip& strip, const StripBackward& inputs, GradientSums sums,
+                     double count, float* grad_x) {
+  // With s = 1 / sqrt(variance + epsilon) and averages over the values that share it,
   //   grad_x = weight s (grad_y - average(grad_y) - (x - mean) s² average(grad_y (x - mean))).
-  const double count = static_cast<double>(strip.rows * strip.pixels);
+  GradientColumns columns;
   for (std::int64_t channel = 0; channel < strip.channels; ++channel) {
     const double s = inverse_deviation(inputs.variance[channel], inputs.epsilon);
-    const double grad_sum = sum_of(columns_of(strip, grad_sums, channel));
-    const double product_sum = sum_of(columns_of(strip, product_sums, channel));
     const double scale = inputs.weight[channel] * s;
-    grad_bias[channel] = static_cast<float>(grad_sum);
-    grad_weight[channel] = static_cast<float>(product_sum * s);
     const auto fill = [&](Columns<float>& column, double value) {
       std::ranges::fill(columns_of(strip, column, channel), static_cast<float>(value));
     };
+    fill(columns.mean, inputs.mean[channel]);
     fill(columns.scale, scale);
-    fill(columns.slope, -scale * s * s * product_sum / count);
-    fill(columns.shift, -scale * grad_sum / count);
+    fill(columns.slope, -scale * s * s * sums.products[channel] / count);
+    fill(columns.shift, -scale * sums.grads[channel] / count);
   }
   for_each_run(strip, [&](std::int64_t offset, std::int64_t length) {
     write_gradient(inputs.x + offset, inputs.grad_y + offset, columns, length, grad_x + offset);
   });
+}
+
+void differentiate_strip(const BatchNormStrip& strip, const StripBackward& inputs, float* grad_x,
+                         float* grad_weight, float* grad_bias) {
+  Columns<double> grads, products;  // there are at most as many channels as columns
+  const GradientSums sums{grads.data(), products.data()};
+  sum_gradients(strip, inputs, sums);
+  for (std::int64_t channel = 0; channel < strip.channels; ++channel) {
+    const double s = inverse_deviation(inputs.variance[channel], inputs.epsilon);
+    grad_bias[channel] = static_cast<float>(grads[channel]);
+    grad_weight[channel] = static_cast<float>(products[channel] * s);
+  }
+  apply_gradients(strip, inputs, sums, static_cast<double>(strip.rows * strip.pixels), grad_x);
 }
 
 }  // namespace impart::kernels

@@ -33,6 +33,12 @@ struct BatchNormMoments {
 void normalise_strip(const BatchNormStrip& strip, const float* x, const float* weight,
                      const float* bias, double epsilon, BatchNormMoments moments, float* y);
 
+/// The same in two parts, for statistics that others have a share in: the strip's sums of x and x²,
+/// `strip.channels` of each; and y with given moments.
+void sum_strip(const BatchNormStrip& strip, const float* x, double* sums, double* squares);
+void apply_moments(const BatchNormStrip& strip, const float* x, const float* weight,
+                   const float* bias, double epsilon, BatchNormMoments moments, float* y);
+
 /// What the backward pass of a strip reads; the pointers are as in normalise_strip.
 struct StripBackward {
   const float* x;
@@ -42,6 +48,22 @@ struct StripBackward {
   const float* variance;
   double epsilon;
 };
+
+/// Sums over values of a channel that the gradient by x needs, one for each of the strip's
+/// channels.
+struct GradientSums {
+  double* grads;     ///< Σ grad_y
+  double* products;  ///< Σ grad_y (x - mean)
+};
+
+/// The backward pass in two parts: the strip's sums; and the gradient by x with the sums of all
+/// `count` values that share the statistics.
+void sum_gradients(const BatchNormStrip& strip, const StripBackward& inputs, GradientSums sums);
+void apply_gradients(const BatchNormStrip& strip, const StripBackward& inputs, GradientSums sums,
+                     double count, float* grad_x);
+
+/// 1 / sqrt(variance + epsilon)
+double inverse_deviation(float variance, double epsilon);
 
 /// Writes the gradient of the loss by x, and this worker's share of those by weight and bias.
 void differentiate_strip(const BatchNormStrip& strip, const StripBackward& inputs, float* grad_x,

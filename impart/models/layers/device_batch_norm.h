@@ -19,7 +19,7 @@ struct DeviceBatchNormSpec {
   torch::Tensor running_mean, running_variance;
   torch::Tensor batches = {};  ///< int64: how many batches there were; may be undefined
   double epsilon = 1e-5, momentum = 0.1;
-  BatchNormTail tail = {};
+  NormTail tail = {};
 };
 
 /// Each worker's rows with the worker's own moments; differentiable by input, weight, bias and

@@ -14,7 +14,10 @@ ConvolutionImpl::ConvolutionImpl(const ConvolutionSpec& spec) : spec_(spec) {
 torch::Tensor ConvolutionImpl::forward(const torch::Tensor& images) {
   const torch::Tensor& kernel = used(weight, half_weight);
   const torch::Tensor input = images.to(kernel.scalar_type());
-  if (side_stream_ != nullptr) return convolve_on_device(input, kernel, spec_, *side_stream_);
+  // In evaluation whoever wants gradients asks for them: they are not left in `grad`.
+  const bool leaves_gradients = is_training() || !torch::GradMode::is_enabled();
+  if (side_stream_ != nullptr && leaves_gradients)
+    return convolve_on_device(input, kernel, spec_, *side_stream_);
   return torch::conv2d(input, kernel, /*bias=*/{}, spec_.stride, /*padding=*/spec_.kernel / 2);
 }
 

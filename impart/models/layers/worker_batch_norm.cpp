@@ -2,117 +2,19 @@
 
 #include <algorithm>
 
-#include <ATen/Parallel.h>
 #include <fmt/format.h>
 #include <torch/torch.h>
 
 #include "impart/core/error.h"
-#include "impart/models/kernels/batch_norm_kernel.h"
+#include "impart/models/layers/cpu_batch_norm.h"
 #include "impart/models/layers/device_batch_norm.h"
 
 namespace impart::models {
 namespace {
 
-/// Elements that are worth a thread of their own.
-constexpr std::int64_t kElementsPerThread = 32768;
-
 /// With more workers than this, off the CPU kernel, two transpositions are cheaper than a call
 /// each.
 constexpr std::int64_t kMostSlices = 8;
-
-std::int64_t pixels_of(const torch::Tensor& input) {
-  std::int64_t pixels = 1;
-  for (std::int64_t dim = 2; dim < input.dim(); ++dim) pixels *= input.size(dim);
-  return pixels;
-}
-
-/// Calls function(worker, strip) for all channels of all workers that have rows, on all threads.
-template <class Function>
-void for_each_strip(const torch::Tensor& input, const std::vector<std::int64_t>& starts,
-                    const Function& function) {
-  const std::int64_t workers = static_cast<std::int64_t>(starts.size()) - 1;
-  const std::int64_t channels = input.size(1), pixels = pixels_of(input);
-  const std::int64_t width = kernels::channels_per_strip(pixels);
-  const std::int64_t strips = (channels + width - 1) / width;
-  const std::int64_t elements_per_strip =
-      input.numel() / std::max<std::int64_t>(workers * strips, 1);
-  const std::int64_t grain =
-      std::max<std::int64_t>(1, kElementsPerThread / std::max<std::int64_t>(elements_per_strip, 1));
-  at::parallel_for(0, workers * strips, grain, [&](std::int64_t begin, std::int64_t end) {
-    for (std::int64_t task = begin; task < end; ++task) {
-      const std::int64_t worker = task / strips, first_channel = task % strips * width;
-      const kernels::BatchNormStrip strip{.first_row = starts[worker],
-                                          .rows = starts[worker + 1] - starts[worker],
-                                          .first_channel = first_channel,
-                                          .channels = std::min(width, channels - first_channel),
-                                          .pixels = pixels,
-                                          .row_stride = channels * pixels};
-      if (strip.rows * pixels > 0) function(worker, strip);
-    }
-  });
-}
-
-/// The CPU kernel as a differentiable function. Returns output, means and variances.
-class CpuBatchNorm : public torch::autograd::Function<CpuBatchNorm> {
- public:
-  static torch::autograd::variable_list forward(torch::autograd::AutogradContext* context,
-                                                const torch::Tensor& input,
-                                                const torch::Tensor& weight,
-                                                const torch::Tensor& bias,
-                                                const std::vector<std::int64_t>& starts,
-                                                double epsilon) {
-    const torch::Tensor x = input.contiguous(), w = weight.contiguous(), b = bias.contiguous();
-    const std::int64_t channels = x.size(1);
-    const auto workers = static_cast<std::int64_t>(starts.size()) - 1;
-    torch::Tensor y = torch::empty_like(x);
-    torch::Tensor mean = torch::zeros({workers, channels}, x.options());
-    torch::Tensor variance = torch::zeros({workers, channels}, x.options());
-    const float *x_data = x.data_ptr<float>(), *w_data = w.data_ptr<float>();
-    const float* b_data = b.data_ptr<float>();
-    float *y_data = y.data_ptr<float>(), *mean_data = mean.data_ptr<float>();
-    float* variance_data = variance.data_ptr<float>();
-    for_each_strip(x, starts, [&](std::int64_t worker, const kernels::BatchNormStrip& strip) {
-      const std::int64_t at = worker * channels + strip.first_channel;
-      kernels::normalise_strip(strip, x_data, w_data + strip.first_channel,
-                               b_data + strip.first_channel, epsilon,
-                               {mean_data + at, variance_data + at}, y_data);
-    });
-    context->save_for_backward({x, w, mean, variance});
-    context->saved_data["starts"] = starts;
-    context->saved_data["epsilon"] = epsilon;
-    context->mark_non_differentiable({mean, variance});
-    return {y, mean, variance};
-  }
-
-  static torch::autograd::variable_list backward(torch::autograd::AutogradContext* context,
-                                                 const torch::autograd::variable_list& grads) {
-    const auto saved = context->get_saved_variables();
-    const torch::Tensor &x = saved[0], &mean = saved[2];
-    const torch::Tensor grad_y = grads[0].contiguous();
-    const auto starts = context->saved_data["starts"].toIntVector();
-    torch::Tensor grad_x = torch::empty_like(x);
-    torch::Tensor grad_weight = torch::zeros_like(mean), grad_bias = torch::zeros_like(mean);
-    const kernels::StripBackward whole{.x = x.data_ptr<float>(),
-                                       .grad_y = grad_y.data_ptr<float>(),
-                                       .weight = saved[1].data_ptr<float>(),
-                                       .mean = mean.data_ptr<float>(),
-                                       .variance = saved[3].data_ptr<float>(),
-                                       .epsilon = context->saved_data["epsilon"].toDouble()};
-    float* grad_x_data = grad_x.data_ptr<float>();
-    float* grad_weight_data = grad_weight.data_ptr<float>();
-    float* grad_bias_data = grad_bias.data_ptr<float>();
-    for_each_strip(x, starts, [&](std::int64_t worker, const kernels::BatchNormStrip& strip) {
-      const std::int64_t at = worker * mean.size(1) + strip.first_channel;
-      kernels::StripBackward inputs = whole;
-      inputs.weight += strip.first_channel;
-      inputs.mean += at;
-      inputs.variance += at;
-      kernels::differentiate_strip(strip, inputs, grad_x_data, grad_weight_data + at,
-                                   grad_bias_data + at);
-    });
-    return {grad_x, grad_weight.sum(0), grad_bias.sum(0), {}, {}};
-  }
-};
 
 /// torch's batch norm of a batch of one worker, or of workers that became channels.
 NormalisedBatch call_torch(const torch::Tensor& input, const torch::Tensor& weight,
@@ -184,9 +86,9 @@ NormalisedBatch normalise_by_worker(const torch::Tensor& input, const torch::Ten
   check_layout(input, layout);
   const bool on_cpu = input.device().is_cpu() && input.scalar_type() == torch::kFloat &&
                       weight.scalar_type() == torch::kFloat;
-  if (on_cpu) {
-    const auto results = CpuBatchNorm::apply(input, weight, bias, layout.starts, epsilon);
-    return {results[0], {results[1], results[2]}};
+  if (on_cpu) return normalise_on_cpu(input, weight, bias, layout, epsilon);
+  if (layout.shared != nullptr) {
+    throw ConfigError("batch norm shares statistics with other passes only for floats on the CPU");
   }
   if (layout.workers() > kMostSlices && has_equal_rows(layout) && input.numel() > 0) {
     return normalise_as_channels(input, weight, bias, layout.workers(), epsilon);
@@ -210,28 +112,24 @@ const torch::Tensor& WorkerLayout::starts_on(torch::Device device) const {
   return copy;
 }
 
-torch::Tensor WorkerBatchNorm2dImpl::forward(const torch::Tensor& input,
-                                             const BatchNormTail& tail) {
-  return forward_twice(input, tail).first;
-}
-
-TensorFork WorkerBatchNorm2dImpl::forward_twice(const torch::Tensor& input,
-                                                const BatchNormTail& tail) {
+TensorFork WorkerBatchNorm2dImpl::forward_twice(const torch::Tensor& input, const NormTail& tail) {
   const bool with_batch = is_training() || batch_statistics_;
-  if (has_device_batch_norm(input)) return normalise_on_device(input, tail, with_batch);
+  // The kernel of evaluation has no gradient.
+  const bool by_kernel = with_batch || !torch::GradMode::is_enabled();
+  if (by_kernel && has_device_batch_norm(input)) {
+    return normalise_on_device(input, tail, with_batch);
+  }
   torch::Tensor output =
       with_batch
           ? normalise_batch(input)
           : torch::batch_norm(input, weight, bias, running_mean, running_var, /*training=*/false,
                               spec_.momentum, spec_.epsilon, /*cudnn_enabled=*/true);
-  if (tail.residual.defined()) output.add_(tail.residual);
-  if (tail.relu) output.relu_();
-  if (tail.pool) output = torch::max_pool2d(output, 3, 2, 1);
+  output = apply_tail(std::move(output), tail);
   return {output, output};
 }
 
 TensorFork WorkerBatchNorm2dImpl::normalise_on_device(const torch::Tensor& input,
-                                                      const BatchNormTail& tail, bool with_batch) {
+                                                      const NormTail& tail, bool with_batch) {
   DeviceBatchNormSpec spec{.weight = weight,
                            .bias = bias,
                            .running_mean = running_mean,
@@ -284,12 +182,13 @@ void WorkerBatchNorm2dImpl::move_worker_statistics(const BatchMoments& moments,
                                                    const WorkerLayout& layout,
                                                    std::int64_t pixels) {
   const torch::NoGradGuard no_grad;
+  if (!layout.moves_running) return;
   const std::int64_t workers = layout.workers();
   // Per worker: how far the mean moves, how far the variance moves, and n / (n - 1).
   torch::Tensor factors = torch::zeros({3, workers, 1}, torch::kDouble);
   auto factor = factors.accessor<double, 3>();
   for (std::int64_t w = 0; w < workers; ++w) {
-    const auto count = static_cast<double>(layout.rows(w) * pixels);
+    const auto count = static_cast<double>(layout.measured_rows(w) * pixels);
     factor[0][w][0] = count > 0 ? spec_.momentum : 0;
     factor[1][w][0] = count > 1 ? spec_.momentum : 0;
     factor[2][w][0] = count > 1 ? count / (count - 1) : 1;

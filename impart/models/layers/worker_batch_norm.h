@@ -5,13 +5,16 @@
 #include <utility>
 #include <vector>
 
-#include <torch/nn/module.h>
 #include <torch/nn/pimpl.h>
 #include <torch/types.h>
 
+#include "impart/models/layers/norm_layer.h"
+#include "impart/models/layers/shared_sums.h"
+
 namespace impart::models {
 
-/// Which rows of a batch belong to which of the workers that this process hosts. Their batches are
+/// Which rows of a batch belong to which of the workers that this process hosts, or to which of the
+/// groups of workers that are normalised together; a worker here is either. Their batches are
 /// stacked: worker w has rows starts[w] .. starts[w + 1] - 1, perhaps none.
 struct WorkerLayout {
   std::vector<std::int64_t> starts = {0, 0};  ///< one more than there are workers; from 0 upwards
@@ -19,9 +22,17 @@ struct WorkerLayout {
   /// Where these are not all workers that have running statistics: the first one's row there, and
   /// how many rows there are. On GPUs.
   std::int64_t first = 0, of = 0;
+  /// Set where rows in other passes share the statistics; for floats on the CPU.
+  SharedSums* shared = nullptr;
+  std::vector<std::int64_t> shared_rows = {};  ///< with `shared`: of each worker, in all passes
+  bool moves_running = true;  ///< false: another pass moves the running statistics of this step
 
   std::int64_t workers() const { return static_cast<std::int64_t>(starts.size()) - 1; }
   std::int64_t rows(std::int64_t worker) const { return starts[worker + 1] - starts[worker]; }
+  /// Rows that a worker's statistics are of.
+  std::int64_t measured_rows(std::int64_t worker) const {
+    return shared != nullptr ? shared_rows[worker] : rows(worker);
+  }
   std::int64_t statistics() const { return of > 0 ? of : workers(); }  ///< rows of them
 
   /// `starts` as a tensor on a device: copied when they have changed since the last call, which
@@ -30,19 +41,6 @@ struct WorkerLayout {
 
   mutable torch::Tensor copy = {};                ///< of `copied`, on the last device
   mutable std::vector<std::int64_t> copied = {};  ///< what `starts` was
-};
-
-/// What follows a batch norm: y = pool(relu(normalised + residual)), as far as it is wanted.
-struct BatchNormTail {
-  bool relu = false;
-  torch::Tensor residual = {};  ///< like the input, or undefined
-  bool pool = false;  ///< max-pooling of 3×3 pixels, stride 2, border 1; with relu, no residual
-};
-
-/// One tensor, to be used in two places. On a GPU each use gives a gradient of its own, which the
-/// layer adds up where it reads them.
-struct TensorFork {
-  torch::Tensor first, second;
 };
 
 /// Means and biased variances of a batch, [workers, channels]; zeros for workers without rows.
@@ -61,9 +59,9 @@ struct NormalisedBatch {
 /// variance per channel, then scales by weight and shifts by bias, [C]. Differentiable (once) by
 /// input, weight and bias.
 ///
-/// Floats on the CPU: one pass of our own over all workers, uneven or not, whose bits do not depend
-/// on the number of threads. Elsewhere: torch::batch_norm, worker by worker, or for many workers
-/// with equally many rows as one call that takes workers × channels for channels.
+/// Floats on the CPU: a kernel of our own over all workers, uneven or not, whose bits do not depend
+/// on the number of threads (cpu_batch_norm.h). Elsewhere: torch::batch_norm, worker by worker, or
+/// for many workers with equally many rows as one call that takes workers × channels for channels.
 /// ConfigError if the layout does not end with the batch.
 NormalisedBatch normalise_by_worker(const torch::Tensor& input, const torch::Tensor& weight,
                                     const torch::Tensor& bias, const WorkerLayout& layout,
@@ -87,13 +85,12 @@ struct WorkerBatchNormSpec {
 /// On a GPU whose kernels this build has (impart/cuda/batch_norm.h) everything, tail included, is
 /// two launches, one in evaluation; input may be float or bfloat16, parameters and statistics are
 /// float.
-class WorkerBatchNorm2dImpl : public torch::nn::Module {
+class WorkerBatchNorm2dImpl : public NormLayer {
  public:
   explicit WorkerBatchNorm2dImpl(const WorkerBatchNormSpec& spec);
 
   /// ConfigError if the layout has another number of workers than the statistics.
-  torch::Tensor forward(const torch::Tensor& input, const BatchNormTail& tail = {});
-  TensorFork forward_twice(const torch::Tensor& input, const BatchNormTail& tail);
+  TensorFork forward_twice(const torch::Tensor& input, const NormTail& tail) override;
 
   /// Whose rows are whose in the next forward passes in training; read at each of them, so its
   /// owner can change it in between. Null: one worker has all rows.
@@ -121,8 +118,7 @@ class WorkerBatchNorm2dImpl : public torch::nn::Module {
 
  private:
   torch::Tensor normalise_batch(const torch::Tensor& input);
-  TensorFork normalise_on_device(const torch::Tensor& input, const BatchNormTail& tail,
-                                 bool with_batch);
+  TensorFork normalise_on_device(const torch::Tensor& input, const NormTail& tail, bool with_batch);
   void prepare_worker_statistics(std::int64_t workers);
   void move_worker_statistics(const BatchMoments& moments, const WorkerLayout& layout,
                               std::int64_t pixels);
@@ -135,10 +131,5 @@ class WorkerBatchNorm2dImpl : public torch::nn::Module {
 };
 
 TORCH_MODULE(WorkerBatchNorm2d);
-
-/// With the usual settings.
-inline WorkerBatchNorm2d make_batch_norm(std::int64_t channels) {
-  return WorkerBatchNorm2d(WorkerBatchNormSpec{.channels = channels});
-}
 
 }  // namespace impart::models

@@ -67,6 +67,16 @@ torch::Tensor copy_worker_statistics(torch::nn::Module& model, std::int64_t work
   return gather(model, [worker](const torch::Tensor& workers) { return workers[worker]; });
 }
 
+torch::Tensor list_worker_statistics(torch::nn::Module& model) {
+  std::vector<torch::Tensor> columns;
+  visit_batch_norms(model, [&](const std::string&, WorkerBatchNorm2dImpl& layer) {
+    const bool trained = layer.worker_mean().defined();
+    columns.push_back(trained ? layer.worker_mean() : layer.running_mean.unsqueeze(0));
+    columns.push_back(trained ? layer.worker_variance() : layer.running_var.unsqueeze(0));
+  });
+  return columns.empty() ? torch::empty({1, 0}) : torch::cat(columns, 1).to(torch::kFloat);
+}
+
 void set_running_statistics(torch::nn::Module& model, const torch::Tensor& statistics) {
   const torch::NoGradGuard no_grad;
   std::int64_t length = 0;

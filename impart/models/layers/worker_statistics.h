@@ -32,7 +32,10 @@ void restart_worker_statistics(torch::nn::Module& model);
 torch::Tensor sum_worker_statistics(torch::nn::Module& model);
 torch::Tensor copy_worker_statistics(torch::nn::Module& model, std::int64_t worker);
 
-/// Sets the registered running statistics from such a tensor, on any device. ConfigError if it has
+/// Those of all workers that this process hosts, [workers, 2 Σ channels].
+torch::Tensor list_worker_statistics(torch::nn::Module& model);
+
+/// Sets the registered running statistics from such a row, on any device. ConfigError if it has
 /// another length.
 void set_running_statistics(torch::nn::Module& model, const torch::Tensor& statistics);
 

@@ -24,16 +24,23 @@ class RunCosts {
   void add_seconds(const PhaseReading& reading, std::optional<placement::ScheduleEvent::Kind> event,
                    run::RunSummary& summary);
 
+  /// What an epoch has to tell beside its time.
+  struct EpochFacts {
+    std::uint32_t epoch = 0;
+    std::uint64_t skipped = 0;           ///< examples that could not be read
+    std::uint64_t bytes_statistics = 0;  ///< sent for batch norms since the beginning
+  };
   /// The ledger's line of an epoch, and the epoch's share in the summary; the next epoch begins.
   /// Collective: every process calls it, in the same order.
-  run::LedgerEpoch end_epoch(std::uint32_t epoch, store::Store& store, std::uint64_t skipped,
+  run::LedgerEpoch end_epoch(const EpochFacts& facts, store::Store& store,
                              run::RunSummary& summary);
 
  private:
   comm::Communicator& communicator_;
   std::uint32_t workers_;
   comm::Traffic counted_;  ///< of the communicator, in the ledger already
-  PhaseReading seconds_;   ///< of the epoch under way
+  std::uint64_t counted_statistics_ = 0;
+  PhaseReading seconds_;  ///< of the epoch under way
 };
 
 }  // namespace impart::train

@@ -74,13 +74,30 @@ std::int64_t EpochPasses::largest_pass(std::uint32_t step) const {
 }
 
 std::int64_t EpochPasses::smallest_pass(std::uint32_t step) const {
-  if (spec_.shared_norm) return largest_pass(step);
-  std::size_t largest = 0;
-  for (std::uint32_t worker = 0; worker < spec_.hosted.count; ++worker) {
-    const WorkerId id{spec_.hosted.first + worker};
-    largest = std::max(largest, plan_->batch_of(id, step).size());
+  std::int64_t largest = 0;
+  for (std::uint32_t worker = 0; worker < spec_.hosted.count;) {
+    const std::uint32_t end = end_of_norm_group(worker);
+    largest = std::max(largest, rows_of(worker, end, step));
+    worker = end;
   }
-  return static_cast<std::int64_t>(largest);
+  return largest;
+}
+
+/// Behind the last hosted worker that batch norm sees together with this one.
+std::uint32_t EpochPasses::end_of_norm_group(std::uint32_t worker) const {
+  const placement::NormGroups& norms = spec_.norms;
+  const auto members = norms.members(norms.group_of(spec_.hosted.first + worker));
+  return std::min(members.first + members.count - spec_.hosted.first, spec_.hosted.count);
+}
+
+/// Of the hosted workers first..end-1.
+std::int64_t EpochPasses::rows_of(std::uint32_t first, std::uint32_t end,
+                                  std::uint32_t step) const {
+  std::size_t rows = 0;
+  for (std::uint32_t worker = first; worker < end; ++worker) {
+    rows += plan_->batch_of(WorkerId{spec_.hosted.first + worker}, step).size();
+  }
+  return static_cast<std::int64_t>(rows);
 }
 
 void EpochPasses::make_room() {
@@ -89,42 +106,60 @@ void EpochPasses::make_room() {
                    torch::TensorOptions().device(spec_.feed->device()).dtype(torch::kFloat32));
 }
 
-/// Whole workers together, as many as the memory allows: batch norm needs all rows of a worker.
+/// Whole norm groups together, as many as the memory allows; all, if they are cut: the processes
+/// must have equally many passes.
 std::vector<WorkerGroup> EpochPasses::group_workers(std::uint32_t step,
                                                     std::int64_t first_row) const {
   std::vector<WorkerGroup> groups;
   std::int64_t row = first_row;
-  for (std::uint32_t worker = 0; worker < spec_.hosted.count; ++worker) {
-    const WorkerId id{spec_.hosted.first + worker};
-    const auto rows = static_cast<std::int64_t>(plan_->batch_of(id, step).size());
+  for (std::uint32_t worker = 0; worker < spec_.hosted.count;) {
+    const std::uint32_t end = spec_.one_by_one ? worker + 1 : end_of_norm_group(worker);
+    const std::int64_t rows = rows_of(worker, end, step);
     const bool fits = !groups.empty() && !spec_.one_by_one &&
-                      (spec_.shared_norm || groups.back().rows + rows <= spec_.most_rows);
+                      (sums_ != nullptr || groups.back().rows + rows <= spec_.most_rows);
     if (!fits) groups.push_back({.first = worker, .row = row});
-    ++groups.back().count;
+    groups.back().count += end - worker;
     groups.back().rows += rows;
     row += rows;
+    worker = end;
   }
+  const WorkerGroup first = groups.front();
   std::erase_if(groups, [](const WorkerGroup& group) { return group.rows == 0; });
+  if (groups.empty() && sums_ != nullptr) groups.push_back(first);
   return groups;
 }
 
 void EpochPasses::set_layout(const WorkerGroup& group, std::uint32_t step) {
   dropout_->step = step;
   dropout_->slices.clear();
-  for (std::uint32_t worker = 0; worker < group.count; ++worker) {
-    const WorkerId id{spec_.hosted.first + group.first + worker};
-    dropout_->slices.push_back({id, static_cast<std::int64_t>(plan_->batch_of(id, step).size())});
-  }
-  if (spec_.shared_norm) {
-    layout_->starts = {0, group.rows};
-    return;
-  }
-  layout_->starts.assign(1, 0);
-  for (std::uint32_t worker = 0; worker < spec_.hosted.count; ++worker) {
-    const bool inside = worker >= group.first && worker < group.first + group.count;
+  for (std::uint32_t worker = group.first; worker < group.first + group.count; ++worker) {
     const WorkerId id{spec_.hosted.first + worker};
-    const auto rows = inside ? plan_->batch_of(id, step).size() : 0;
-    layout_->starts.push_back(layout_->starts.back() + static_cast<std::int64_t>(rows));
+    dropout_->slices.push_back({id, rows_of(worker, worker + 1, step)});
+  }
+  set_norm_layout(group, step);
+}
+
+void EpochPasses::set_norm_layout(const WorkerGroup& group, std::uint32_t step) {
+  layout_->starts.assign(1, 0);
+  layout_->shared_rows.clear();
+  for (std::uint32_t worker = 0; worker < spec_.hosted.count;) {
+    const std::uint32_t end = end_of_norm_group(worker);
+    const std::uint32_t first_inside = std::max(worker, group.first);
+    const std::uint32_t end_inside = std::min(end, group.first + group.count);
+    layout_->starts.push_back(layout_->starts.back() + rows_of(first_inside, end_inside, step));
+    worker = end;
+  }
+  layout_->shared = sums_;
+  if (sums_ == nullptr) return;
+  layout_->moves_running = group.first == groups_of(step).front().first;
+  const std::uint32_t first_group = spec_.norms.group_of(spec_.hosted.first);
+  for (std::uint32_t i = 0; i < spec_.norms.count_among(spec_.hosted); ++i) {
+    const auto members = spec_.norms.members(first_group + i);
+    std::size_t rows = 0;
+    for (std::uint32_t worker = members.first; worker < members.first + members.count; ++worker) {
+      rows += plan_->batch_of(WorkerId{worker}, step).size();
+    }
+    layout_->shared_rows.push_back(static_cast<std::int64_t>(rows));
   }
 }
 
@@ -142,7 +177,7 @@ torch::Tensor EpochPasses::forward_losses(const WorkerGroup& group, std::uint32_
   const PhaseTimer timer(*spec_.clock, &store::PhaseSeconds::forward);
   const auto output = spec_.model->forward(batch.inputs);
   const models::MeasuredLosses losses = losses_.measure(output.logits, batch.targets);
-  if (spec_.collect_signals) {
+  if (spec_.collect_signals && group.rows > 0) {
     const PhaseTimer tracking(*spec_.clock, &store::PhaseSeconds::tracking);
     collected_.narrow(1, group.row, group.rows)
         .copy_(spec_.signals->compute(output, batch.targets, losses));

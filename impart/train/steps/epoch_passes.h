@@ -13,6 +13,7 @@
 #include "impart/models/layers/worker_batch_norm.h"
 #include "impart/models/task_losses.h"
 #include "impart/placement/hosted_workers.h"
+#include "impart/placement/norm_groups.h"
 #include "impart/placement/step_plan.h"
 #include "impart/train/batch_signals.h"
 #include "impart/train/costs/phase_clock.h"
@@ -38,7 +39,7 @@ struct EpochPassesSpec {
   std::uint64_t seed = 0;                ///< of dropout
   std::int64_t most_rows = 0;            ///< of a pass
   bool one_by_one = false;               ///< every worker has a pass of its own
-  bool shared_norm = false;              ///< batch norm sees a whole step, not a worker
+  placement::NormGroups norms = {};      ///< workers that batch norm sees together
   double label_smoothing = 0;            ///< as in OptimizerConfig
 };
 
@@ -48,6 +49,11 @@ class EpochPasses {
  public:
   /// Tells the model's layers to look here for whose rows a batch has.
   explicit EpochPasses(const EpochPassesSpec& spec);
+
+  /// Batch norms add up their sums there, because groups have rows in several passes of a step;
+  /// null for none. Then every step has a pass, if need be without rows: others may wait for it. To
+  /// be set before an epoch is planned.
+  void share_sums(models::SharedSums* sums) { sums_ = sums; }
 
   /// Plans the passes of an epoch from this step on, and tells the feed. `weights` are of all
   /// examples; none: all are 1. They and the plan must live until the end of the epoch.
@@ -66,12 +72,12 @@ class EpochPasses {
   std::int64_t rows() const { return rows_; }               ///< of the epoch, in this process
   /// Of these rows, [rows] on the device; undefined: all are 1.
   const torch::Tensor& weights() const { return weights_; }
-  /// Groups that have rows.
+  /// Groups that have rows, or one without.
   const std::vector<WorkerGroup>& groups_of(std::uint32_t step) const {
     return groups_[step - first_step_];
   }
   /// Rows of a step's largest pass, and of the smallest that they could be parted into: batch norm
-  /// needs all rows of a worker, or of the step.
+  /// needs all rows of a worker, or of a group of workers.
   std::int64_t largest_pass(std::uint32_t step) const;
   std::int64_t smallest_pass(std::uint32_t step) const;
   /// Examples of a step, of all workers of the run.
@@ -94,11 +100,15 @@ class EpochPasses {
  private:
   feed::Batch next_batch();
   std::vector<WorkerGroup> group_workers(std::uint32_t step, std::int64_t first_row) const;
+  std::uint32_t end_of_norm_group(std::uint32_t worker) const;
+  std::int64_t rows_of(std::uint32_t first, std::uint32_t end, std::uint32_t step) const;
+  void set_norm_layout(const WorkerGroup& group, std::uint32_t step);
 
   EpochPassesSpec spec_;
   models::TaskLosses losses_;
   std::shared_ptr<models::WorkerLayout> layout_;
   std::shared_ptr<models::DropoutPlan> dropout_;
+  models::SharedSums* sums_ = nullptr;
   const placement::StepPlan* plan_ = nullptr;
   std::span<const float> example_weights_;
   torch::Tensor weights_;

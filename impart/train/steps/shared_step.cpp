@@ -12,7 +12,10 @@ namespace {
 class SharedStep final : public Step {
  public:
   explicit SharedStep(const StepContext& context)
-      : context_(context), gradient_sum_(*context.parameters, *context.communicator) {}
+      : context_(context), gradient_sum_(*context.parameters, *context.communicator) {
+    if (context.norms->groups().are_cut()) context.passes->share_sums(context.norms);
+  }
+  ~SharedStep() override { context_.passes->share_sums(nullptr); }
 
   void begin_epoch() override { context_.passes->make_room(); }
 

@@ -14,6 +14,7 @@
 #include "impart/config/config.h"
 #include "impart/train/costs/phase_clock.h"
 #include "impart/train/steps/epoch_passes.h"
+#include "impart/train/steps/norm_exchange.h"
 #include "impart/train/update/flat_parameters.h"
 #include "impart/train/update/half_weights.h"
 #include "impart/train/update/optimizer.h"
@@ -41,6 +42,7 @@ struct StepContext {
   const SignalSet* signals = nullptr;  ///< null: none are collected
   placement::HostedWorkers hosted = {};
   EpochPasses* passes = nullptr;
+  NormExchange* norms = nullptr;
   FlatParameters* parameters = nullptr;
   HalfWeights* half_weights = nullptr;  ///< null: the model computes in float
   Optimizer* optimizer = nullptr;       ///< of the weights that all workers share
