@@ -75,6 +75,14 @@ class KolmogorovSmirnov {
   double largest_ = 0;
 };
 
+/// Half the mean of Σ |share - p| over parts of `size` out of `all`, dealt at random: as of normal
+/// numbers of the hypergeometric variance p(1-p)/size · (all-size)/(all-1).
+double mean_deviation_of_shares(double deviations, double size, double all) {
+  constexpr double kMeanOfAbsoluteNormal = 0.79788456080286536;  // √(2/π)
+  if (all <= 1) return 0;
+  return kMeanOfAbsoluteNormal * deviations * std::sqrt((all - size) / (all - 1) / size) / 2;
+}
+
 }  // namespace
 
 Imbalance measure_imbalance(const Partition& partition, const Scores& importance) {
@@ -105,13 +113,14 @@ Imbalance measure_imbalance(const Partition& partition, const Scores& importance
   return imbalance;
 }
 
-double measure_class_skew(const Partition& partition, std::span<const std::uint32_t> labels) {
+ClassSkew measure_classes(const Partition& partition, std::span<const std::uint32_t> labels) {
   if (labels.size() != partition.examples()) {
     throw ConfigError(
         fmt::format("there are {} labels for {} examples", labels.size(), partition.examples()));
   }
   const Classes classes = number_classes(labels);
   const auto sizes = partition.sizes();
+  const auto all = static_cast<double>(labels.size());
   std::vector<std::uint64_t> counts(std::size_t{partition.workers()} * classes.count);
   std::vector<std::uint64_t> totals(classes.count);
   for (std::uint64_t i = 0; i < labels.size(); ++i) {
@@ -119,19 +128,42 @@ double measure_class_skew(const Partition& partition, std::span<const std::uint3
     ++counts[std::size_t{index(partition.owner(ExampleId{i}))} * classes.count + c];
     ++totals[c];
   }
-  double largest = 0;
+  std::vector<double> shares;
+  double deviations = 0;  // Σ √(p(1-p)), of a draw of one example
+  for (const std::uint64_t total : totals) {
+    shares.push_back(static_cast<double>(total) / all);
+    deviations += std::sqrt(shares.back() * (1 - shares.back()));
+  }
+
+  ClassSkew skew;
+  double workers = 0;
   for (std::uint32_t worker = 0; worker < partition.workers(); ++worker) {
     if (sizes[worker] == 0) continue;
+    const auto size = static_cast<double>(sizes[worker]);
+    const auto own = std::span(counts).subspan(std::size_t{worker} * classes.count, classes.count);
     double distance = 0;
     for (std::uint32_t c = 0; c < classes.count; ++c) {
-      const double share = static_cast<double>(counts[std::size_t{worker} * classes.count + c]) /
-                           static_cast<double>(sizes[worker]);
-      distance +=
-          std::abs(share - static_cast<double>(totals[c]) / static_cast<double>(labels.size()));
+      distance += std::abs(static_cast<double>(own[c]) / size - shares[c]) / 2;
     }
-    largest = std::max(largest, distance / 2);
+    skew.largest = std::max(skew.largest, distance);
+    skew.mean += distance;
+    skew.mean_by_chance += mean_deviation_of_shares(deviations, size, all);
+    ++workers;
   }
-  return largest;
+  if (workers > 0) skew.mean /= workers;
+  if (workers > 0) skew.mean_by_chance /= workers;
+  return skew;
+}
+
+double measure_class_skew(const Partition& partition, std::span<const std::uint32_t> labels) {
+  return measure_classes(partition, labels).largest;
+}
+
+double measure_size_spread(const Partition& partition) {
+  if (partition.examples() == 0) return 1;
+  const auto sizes = partition.sizes();
+  const auto largest = static_cast<double>(*std::max_element(sizes.begin(), sizes.end()));
+  return largest * partition.workers() / static_cast<double>(partition.examples());
 }
 
 }  // namespace impart::placement

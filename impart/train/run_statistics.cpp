@@ -1,5 +1,6 @@
 #include "impart/train/run_statistics.h"
 
+#include <algorithm>
 #include <vector>
 
 #include <torch/torch.h>
@@ -24,7 +25,8 @@ RunStatistics::RunStatistics(models::Classifier& model, const config::WorkersCon
       shared_(workers.batch_norm == config::WorkersConfig::BatchNorm::kShared),
       first_only_(workers.running_stats == config::WorkersConfig::RunningStats::kWorker0),
       communicator_(communicator),
-      hosted_(placement::hosted_workers(workers.count, communicator.rank(), communicator.size())) {
+      hosted_(placement::hosted_workers(workers.count, communicator.rank(), communicator.size())),
+      has_trained_(workers.count) {
   if (shared_ && communicator.size() > 1) {
     throw ConfigError("workers.batch_norm: shared needs all workers in one process");
   }
@@ -39,12 +41,20 @@ bool RunStatistics::empty() const {
   return models::sum_worker_statistics(model_).numel() == 0;
 }
 
+void RunStatistics::note_training(const placement::StepPlan& plan) {
+  for (std::uint32_t worker = 0; worker < workers_; ++worker) {
+    if (!plan.batch_of(WorkerId{worker}, 0).empty()) has_trained_[worker] = true;
+  }
+}
+
 void RunStatistics::collapse() {
   const torch::NoGradGuard no_grad;
   auto statistics = models::sum_worker_statistics(model_);
   if (statistics.numel() == 0) return;
   const torch::Device device = device_of(model_);
-  if (device.is_cuda() && communicator_.size() == 1) {
+  const auto trained = std::count(has_trained_.begin(), has_trained_.end(), true);
+  const bool all_alike = trained == 0 || trained == workers_;
+  if (device.is_cuda() && communicator_.size() == 1 && all_alike) {
     models::collapse_running_statistics(
         model_, first_only_ ? models::StatisticsOfRun::kWorker0 : models::StatisticsOfRun::kMean);
     return;
@@ -54,9 +64,9 @@ void RunStatistics::collapse() {
     const torch::Tensor all = *gather();
     statistics = first_only_ ? all[0].clone() : torch::zeros_like(all[0]);
     for (std::int64_t worker = 0; !first_only_ && worker < all.size(0); ++worker) {
-      statistics += all[worker];
+      if (all_alike || has_trained_[static_cast<std::size_t>(worker)]) statistics += all[worker];
     }
-    if (!first_only_) statistics /= static_cast<double>(all.size(0));
+    if (!first_only_) statistics /= static_cast<double>(all_alike ? all.size(0) : trained);
   }
   models::set_running_statistics(model_, statistics.to(device));
 }

@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <optional>
+#include <vector>
 
 #include <torch/types.h>
 
@@ -9,6 +10,7 @@
 #include "impart/config/config.h"
 #include "impart/models/classifier.h"
 #include "impart/placement/hosted_workers.h"
+#include "impart/placement/step_plan.h"
 
 namespace impart::train {
 
@@ -19,6 +21,10 @@ class RunStatistics {
   /// All workers start from the model's own. ConfigError if they are to share one over processes.
   RunStatistics(models::Classifier& model, const config::WorkersConfig& workers,
                 comm::Communicator& communicator);
+
+  /// Notes which workers train in an epoch: those that never did have measured nothing, and are
+  /// left out of the mean.
+  void note_training(const placement::StepPlan& plan);
 
   /// Sets what evaluation normalises with, as `workers.running_stats` says.
   /// Collective: every process calls it, in the same order.
@@ -38,6 +44,7 @@ class RunStatistics {
   bool shared_, first_only_;
   comm::Communicator& communicator_;
   placement::HostedWorkers hosted_;
+  std::vector<bool> has_trained_;  ///< by worker
 };
 
 }  // namespace impart::train
