@@ -16,6 +16,7 @@
 #include "impart/placement/exchanges.h"
 #include "impart/placement/heuristics.h"
 #include "impart/placement/selections.h"
+#include "impart/placement/starts.h"
 #include <CLI/CLI.hpp>
 
 namespace impart::cli {
@@ -36,6 +37,7 @@ using PrintTable = void();
 constexpr Entry<PrintTable> kListings[] = {
     {"notions", "how the history of an example becomes its importance",
      [] { print_table(importance::kNotions); }},
+    {"starts", "who owns what in the first epoch", [] { print_table(placement::kStarts); }},
     {"heuristics", "how importance becomes a partition",
      [] { print_table(placement::kHeuristics); }},
     {"exchanges", "how a part of the partition changes between epochs",
@@ -72,8 +74,8 @@ void add_list_command(CLI::App& app) {
   auto what = std::make_shared<std::string>();
   command->add_option(
       "WHAT", *what,
-      "notions, heuristics, exchanges, selections, datasets, augmentations, tokenizers, models, "
-      "presets or studies; all if left out");
+      "notions, starts, heuristics, exchanges, selections, datasets, augmentations, tokenizers, "
+      "models, presets or studies; all if left out");
   command->callback([what] { list(*what); });
 }
 
