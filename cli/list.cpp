@@ -17,6 +17,7 @@
 #include "impart/placement/heuristics.h"
 #include "impart/placement/outers.h"
 #include "impart/placement/selections.h"
+#include "impart/placement/starts.h"
 #include <CLI/CLI.hpp>
 
 namespace impart::cli {
@@ -37,6 +38,7 @@ using PrintTable = void();
 constexpr Entry<PrintTable> kListings[] = {
     {"notions", "how the history of an example becomes its importance",
      [] { print_table(importance::kNotions); }},
+    {"starts", "who owns what in the first epoch", [] { print_table(placement::kStarts); }},
     {"heuristics", "how importance becomes a partition",
      [] { print_table(placement::kHeuristics); }},
     {"exchanges", "how a part of the partition changes between epochs",
@@ -73,10 +75,10 @@ std::vector<std::string_view> listing_names() {
 void add_list_command(CLI::App& app) {
   auto* command = app.add_subcommand("list", "Show the notions, heuristics, models, … there are");
   auto what = std::make_shared<std::string>();
-  command->add_option(
-      "WHAT", *what,
-      "notions, heuristics, exchanges, selections, outers, datasets, augmentations, tokenizers, "
-      "models, presets or studies; all if left out");
+  command->add_option("WHAT", *what,
+                      "notions, starts, heuristics, exchanges, selections, outers, datasets, "
+                      "augmentations, tokenizers, "
+                      "models, presets or studies; all if left out");
   command->callback([what] { list(*what); });
 }
 

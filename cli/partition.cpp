@@ -1,4 +1,4 @@
-// impart partition: from importance scores to owners, and what that changes.
+// impart partition: from importance scores, or a start, to owners, and what that changes.
 
 #include <memory>
 #include <optional>
@@ -9,6 +9,7 @@
 
 #include "cli/commands.h"
 #include "cli/output.h"
+#include "cli/start.h"
 #include "cli/terminal/progress_line.h"
 #include "impart/core/column_file.h"
 #include "impart/core/error.h"
@@ -24,6 +25,7 @@ namespace {
 struct PartitionOptions {
   std::string importance;
   std::string heuristic = "stripes";
+  double strength = 0.5;
   std::uint32_t workers = 0;
   std::uint64_t seed = 0;
   std::uint32_t epoch = 0;
@@ -47,6 +49,9 @@ struct Outcome {
 
 /// Wrong combinations are found before anything is read.
 void check(const PartitionOptions& options) {
+  if (options.importance.empty()) {
+    throw ConfigError("--importance is missing: scores to deal by; --start deals without");
+  }
   placement::check_worker_count(options.workers);
   const placement::HeuristicEntry& heuristic =
       find_entry(placement::kHeuristics, "heuristic", options.heuristic);
@@ -57,9 +62,11 @@ void check(const PartitionOptions& options) {
   if (heuristic.uses_labels && options.labels.empty()) {
     throw ConfigError(fmt::format("{} needs --labels", options.heuristic));
   }
-  for (const std::string& path :
-       {options.importance, options.previous, options.labels, options.output}) {
+  for (const std::string& path : {options.importance, options.output}) {
     if (!path.empty()) check_column_path(path);
+  }
+  for (const std::string& path : {options.previous, options.labels}) {
+    if (!path.empty()) check_integers_path(path);
   }
 }
 
@@ -92,7 +99,8 @@ Outcome decide(const PartitionOptions& options, ProgressLine& line) {
                            .seed = options.seed,
                            .epoch = options.epoch,
                            .labels = labels,
-                           .sticky_to = options.sticky ? &*previous : nullptr});
+                           .sticky_to = options.sticky ? &*previous : nullptr,
+                           .strength = options.strength});
   };
   std::optional<placement::Partition> next;
   if (options.exchange == "none") {
@@ -183,15 +191,40 @@ void run_partition(const PartitionOptions& options) {
   options.json ? print_json(*outcome) : print_table(*outcome);
 }
 
+void add_start_options(CLI::App& command, StartOptions& start) {
+  auto* name = command.add_option(
+      "--start", start.name,
+      "deal as data lies before training, without scores: one of 'impart list starts'");
+  for (const char* other : {"--importance", "--heuristic", "--strength", "--epoch", "--previous",
+                            "--sticky", "--exchange", "--fraction"}) {
+    name->excludes(command.get_option(other));
+  }
+  command.add_option("--alpha", start.alpha, "of the start dirichlet: small for few classes each")
+      ->capture_default_str()
+      ->needs(name);
+  command.add_option("--sizes", start.sizes, "of the start dirichlet: free or even")
+      ->capture_default_str()
+      ->needs(name);
+  command.add_option("--start-file", start.file, "of the start file: .csv with id,worker, or .npy")
+      ->needs(name);
+  command.add_option("--examples", start.examples, "how many there are, where no --labels say it")
+      ->needs(name);
+}
+
 }  // namespace
 
 void add_partition_command(CLI::App& app) {
-  auto* command = app.add_subcommand("partition", "Deal examples to workers by their importance");
+  auto* command = app.add_subcommand(
+      "partition", "Deal examples to workers by their importance, or before anything is known");
   auto options = std::make_shared<PartitionOptions>();
-  command
-      ->add_option("--importance", options->importance, "scores: .csv with id,importance, or .npy")
-      ->required();
+  auto start = std::make_shared<StartOptions>();
+  command->add_option("--importance", options->importance,
+                      "scores: .csv with id,importance, or .npy; needed unless there is --start");
   command->add_option("--heuristic", options->heuristic, "one of 'impart list heuristics'")
+      ->capture_default_str();
+  command
+      ->add_option("--strength", options->strength,
+                   "of graded-blocks: how much importance counts against chance, 0..1")
       ->capture_default_str();
   command->add_option("--workers", options->workers, "how many workers there are")->required();
   command->add_option("--seed", options->seed, "for random choices")->capture_default_str();
@@ -208,10 +241,20 @@ void add_partition_command(CLI::App& app) {
       ->capture_default_str();
   command->add_option("--fraction", options->fraction, "share of its part a worker exchanges, 0..1")
       ->capture_default_str();
-  command->add_option("--labels", options->labels, "classes: .csv with id,label, or .npy");
+  command->add_option("--labels", options->labels,
+                      "classes: .csv with id,label, .npy, or .txt with one per line");
+  add_start_options(*command, *start);
   command->add_option("-o,--output", options->output, "write the owners: .csv (id,worker) or .npy");
   command->add_flag("--json", options->json, "print the summary as JSON");
-  command->callback([options] { run_partition(*options); });
+  command->callback([options, start] {
+    if (start->name.empty()) return run_partition(*options);
+    start->labels = options->labels;
+    start->workers = options->workers;
+    start->seed = options->seed;
+    start->output = options->output;
+    start->json = options->json;
+    run_start(*start);
+  });
 }
 
 }  // namespace impart::cli

@@ -28,6 +28,7 @@ set(IMPART_HEADERS_core
   impart/placement/heuristics.h
   impart/placement/hosted_workers.h
   impart/placement/imbalance.h
+  impart/placement/mixing.h
   impart/placement/move_plan.h
   impart/placement/own_rows.h
   impart/placement/ownership.h
@@ -38,6 +39,7 @@ set(IMPART_HEADERS_core
   impart/placement/rows.h
   impart/placement/schedule.h
   impart/placement/selections.h
+  impart/placement/starts.h
   impart/placement/step_plan.h)
 
 # Configurations, processes, studies, results and reports.

@@ -25,6 +25,7 @@
 #include "impart/placement/ranking.h"
 #include "impart/placement/schedule.h"
 #include "impart/placement/selections.h"
+#include "impart/placement/starts.h"
 #include "impart/placement/step_plan.h"
 
 namespace impart {
@@ -38,7 +39,9 @@ using importance::TableSpec;
 
 // Who trains on it?
 using placement::check_spec;
+using placement::check_start;
 using placement::cut_into_blocks;
+using placement::cut_into_graded_blocks;
 using placement::deal_balanced;
 using placement::deal_classes_in_stripes;
 using placement::deal_in_snake;
@@ -47,12 +50,15 @@ using placement::find_breaches;
 using placement::Heuristic;
 using placement::Imbalance;
 using placement::kHeuristics;
+using placement::kStarts;
 using placement::measure_imbalance;
 using placement::Partition;
 using placement::PartitionSpec;
 using placement::rank_by_importance;
 using placement::read_partition;
 using placement::shuffle_evenly;
+using placement::Start;
+using placement::StartSpec;
 using placement::visit_by_importance;
 using placement::write_partition;
 

@@ -183,11 +183,17 @@ struct ImportanceConfig {
 
 /// Who trains on what, and when that is decided.
 struct PartitionConfig {
-  std::string heuristic = "stripes";  ///< row of kHeuristics, or own
-  Epochs warmup = 3;                  ///< epochs at the start, each with a new random partition
-  EpochInterval interval = 3;         ///< epochs between two repartitionings; 0: never again
-  bool sticky = false;                ///< move as few examples as the heuristic allows
-  bool save = false;                  ///< write every partition
+  std::string start = "random";  ///< row of kStarts, or own: the partition of the first epoch
+  double alpha = 0.5;            ///< start dirichlet: small for few classes per worker
+  placement::PartSizes sizes = placement::PartSizes::kFree;  ///< start dirichlet
+  std::string start_file = {};                               ///< start file: the owners
+  std::string heuristic = "stripes";                         ///< row of kHeuristics, or own
+  double strength = 0.5;        ///< graded-blocks: importance against chance, 0..1
+  Epochs warmup = 3;            ///< epochs at the start, each with a new random partition
+  bool warmup_shuffle = false;  ///< so it is after a start that is not random, too
+  EpochInterval interval = 3;   ///< epochs between two repartitionings; 0: never again
+  bool sticky = false;          ///< move as few examples as the heuristic allows
+  bool save = false;            ///< write every partition
   bool operator==(const PartitionConfig&) const = default;
 };
 

@@ -453,6 +453,29 @@ constexpr Rule kRules[] = {
        return fmt::format("partition.heuristic: {} needs the label of every example",
                           s.config.partition.heuristic);
      }},
+    {"labels-of-start",
+     {"partition.start", "data.name"},
+     [](const Situation& s) {
+       const auto kind = kind_of_data(s);
+       return kind && kind->task == data::kLanguage && decisions(s).start.uses_labels;
+     },
+     [](const Situation& s) {
+       return fmt::format(
+           "partition.start: {} needs the label of every example, and language has none; take "
+           "random, contiguous or file",
+           s.config.partition.start);
+     }},
+    {"file-of-start",
+     {"partition.start", "partition.start_file"},
+     [](const Situation& s) {
+       return decisions(s).start.needs_file == s.config.partition.start_file.empty();
+     },
+     [](const Situation& s) -> std::string {
+       return s.config.partition.start_file.empty()
+                  ? fmt::format("partition.start: {} needs partition.start_file",
+                                s.config.partition.start)
+                  : "partition.start_file needs partition.start: file";
+     }},
     {"truth-of-notion",
      {"importance.notion", "importance.record", "data.name"},
      [](const Situation& s) {

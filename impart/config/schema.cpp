@@ -14,6 +14,7 @@
 #include "impart/placement/heuristics.h"
 #include "impart/placement/outers.h"
 #include "impart/placement/selections.h"
+#include "impart/placement/starts.h"
 #include "impart/store/stores.h"
 
 namespace impart::config {
@@ -326,6 +327,30 @@ void add_train(Schema& schema) {
             "end the run after an epoch whose training loss is NaN or infinite", kSameResult);
 }
 
+void add_start(Schema& schema, const placement::OwnRows& own) {
+  using Config = PartitionConfig;
+  using Sizes = placement::PartSizes;
+  SectionKeys partition(schema, "partition", &RunConfig::partition);
+  const auto add = [&](std::string_view name, auto Config::*member, const auto& rule,
+                       std::string_view help) {  // they came when there were runs already
+    partition.key(name, member, rule, help).counts_at_default = false;
+  };
+  add("start", &Config::start, name_of("start", names_of(placement::kStarts, own.starts)),
+      "who owns what in the first epoch");
+  add("alpha", &Config::alpha,
+      number({.least = placement::kLeastAlpha, .most = placement::kMostAlpha}),
+      "small for few classes per worker, large for a mix like that of all (dirichlet)");
+  add("sizes", &Config::sizes,
+      choice<Sizes>("sizes", {{"free", Sizes::kFree}, {"even", Sizes::kEven}}),
+      "parts of the sizes that are drawn, or of equal ones (dirichlet)");
+  add("start_file", &Config::start_file, text(),
+      "owners: .csv with id,worker, .npy, or .txt (start file)");
+  add("strength", &Config::strength, number({.most = 1}),
+      "how much importance counts against chance: 0 is random, 1 is blocks (graded-blocks)");
+  add("warmup_shuffle", &Config::warmup_shuffle, flag(),
+      "warm up with new random partitions after a start that is not random, too; else it stays");
+}
+
 void add_placement(Schema& schema, const placement::OwnRows& own) {
   SectionKeys importance(schema, "importance", &RunConfig::importance);
   importance.key("notion", &ImportanceConfig::notion,
@@ -367,6 +392,7 @@ void add_placement(Schema& schema, const placement::OwnRows& own) {
   partition.key("sticky", &PartitionConfig::sticky, flag(),
                 "move as few examples as the heuristic allows");
   partition.key("save", &PartitionConfig::save, flag(), "write every partition", kSameResult);
+  add_start(schema, own);
 
   SectionKeys exchange(schema, "exchange", &RunConfig::exchange);
   std::vector<std::string_view> strategies = names_of(placement::kExchanges, own.exchanges);

@@ -26,6 +26,10 @@ Format format_of(const std::string& path) {
   throw ConfigError(fmt::format("{}: the file name must end in .csv or .npy", path));
 }
 
+bool is_text(const std::string& path) {
+  return path.ends_with(".txt");
+}
+
 NpyArray parse_vector(const InputFile& file) {
   NpyArray array = parse_npy(file);
   if (array.shape.size() != 1) {
@@ -130,10 +134,11 @@ Scores ScoresFile::scores() const {
 
 std::vector<std::uint32_t> read_integers(const std::string& path, std::string_view column,
                                          const Progress& progress) {
-  const Format format = format_of(path);
+  check_integers_path(path);
   const InputFile file(path);
-  return format == Format::kCsv ? read_dense_csv<std::uint32_t>(file, column, progress)
-                                : narrow_integers(file);
+  if (is_text(path)) return read_integer_lines(file, column);
+  return format_of(path) == Format::kCsv ? read_dense_csv<std::uint32_t>(file, column, progress)
+                                         : narrow_integers(file);
 }
 
 void write_scores(const std::string& path, std::string_view column, Scores scores,
@@ -150,6 +155,17 @@ void write_integers(const std::string& path, std::string_view column,
 
 void check_column_path(const std::string& path) {
   format_of(path);
+}
+
+void check_integers_path(const std::string& path) {
+  if (is_text(path) || path.ends_with(".csv") || path.ends_with(".npy")) return;
+  throw ConfigError(fmt::format("{}: the file name must end in .csv, .npy or .txt", path));
+}
+
+std::string place_of_example(const std::string& path, std::uint64_t example) {
+  if (is_text(path)) return fmt::format("{}:{}", path, example + 1);
+  if (format_of(path) == Format::kNpy) return fmt::format("{}: element {}", path, example);
+  return fmt::format("{}:{}", path, find_csv_line(InputFile(path), example));
 }
 
 }  // namespace impart

@@ -33,7 +33,8 @@ class ScoresFile {
   Scores mapped_scores_;
 };
 
-/// Whole numbers from 0 to 2^32 - 1, such as owners or class labels.
+/// Whole numbers from 0 to 2^32 - 1, such as owners or class labels. They may also come from
+///   .txt  one number per line, line i + 1 for example i.
 std::vector<std::uint32_t> read_integers(const std::string& path, std::string_view column,
                                          const Progress& progress = {});
 
@@ -46,5 +47,11 @@ void write_integers(const std::string& path, std::string_view column,
 
 /// ConfigError if the extension is neither .csv nor .npy: for checking an output before the work.
 void check_column_path(const std::string& path);
+/// The same for a file that read_integers is to read: .txt will do, too.
+void check_integers_path(const std::string& path);
+
+/// Where a file of one number per example has this example's, for messages: "owners.csv:17",
+/// "owners.npy: element 15".
+std::string place_of_example(const std::string& path, std::uint64_t example);
 
 }  // namespace impart

@@ -175,6 +175,32 @@ std::vector<T> read_dense_csv(const InputFile& file, std::string_view column,
   return values;
 }
 
+std::uint64_t find_csv_line(const InputFile& file, std::uint64_t id) {
+  Lines lines(file.text());
+  std::string_view header;
+  if (!lines.next(header)) return 0;
+  return first_line_with(file, find_columns(file.path(), header, "id"), id);
+}
+
+std::vector<std::uint32_t> read_integer_lines(const InputFile& file, std::string_view called) {
+  std::vector<std::uint32_t> values;
+  Lines lines(file.text());
+  std::string_view line;
+  while (lines.next(line)) {
+    std::uint32_t value = 0;
+    if (lines.number() != values.size() + 1) {
+      throw DataError(fmt::format("{}:{}: empty; line {} would belong to another example",
+                                  file.path(), values.size() + 1, lines.number()));
+    }
+    if (!parse_number(trim(line), value)) {
+      throw DataError(fmt::format("{}:{}: {} '{}' is not a whole number from 0", file.path(),
+                                  lines.number(), called, trim(line)));
+    }
+    values.push_back(value);
+  }
+  return values;
+}
+
 template std::vector<double> read_dense_csv(const InputFile&, std::string_view, const Progress&);
 template std::vector<std::uint32_t> read_dense_csv(const InputFile&, std::string_view,
                                                    const Progress&);

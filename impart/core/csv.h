@@ -15,6 +15,13 @@ template <class T>
 std::vector<T> read_dense_csv(const InputFile& file, std::string_view column,
                               const Progress& progress);
 
+/// The line of the first row with this id, counted from 1; 0 if there is none.
+std::uint64_t find_csv_line(const InputFile& file, std::uint64_t id);
+
+/// Reads a text of one whole number per line; element i of the result is line i + 1. DataError
+/// names file and line, and what a number is called.
+std::vector<std::uint32_t> read_integer_lines(const InputFile& file, std::string_view called);
+
 extern template std::vector<double> read_dense_csv(const InputFile&, std::string_view,
                                                    const Progress&);
 extern template std::vector<std::uint32_t> read_dense_csv(const InputFile&, std::string_view,

@@ -73,19 +73,6 @@ constexpr std::array kTailBottom = {1.0,
                                     1.42151175831644588870e-7,
                                     2.04426310338993978564e-15};
 
-double inverse_normal(double p) {
-  const double q = p - 0.5;
-  if (std::abs(q) <= 0.425) {
-    const double r = 0.180625 - q * q;
-    return q * polynomial(kCentreTop, r) / polynomial(kCentreBottom, r);
-  }
-  const double r = std::sqrt(-portable_log(q < 0 ? p : 1.0 - p));
-  const double size = r <= 5.0
-                          ? polynomial(kMiddleTop, r - 1.6) / polynomial(kMiddleBottom, r - 1.6)
-                          : polynomial(kTailTop, r - 5.0) / polynomial(kTailBottom, r - 5.0);
-  return q < 0 ? -size : size;
-}
-
 }  // namespace
 
 RandomStream::RandomStream(const StreamName& name)
@@ -124,7 +111,7 @@ double RandomStream::exponential() {
 }
 
 double RandomStream::normal() {
-  return inverse_normal(open_uniform());
+  return normal_quantile(open_uniform());
 }
 
 double portable_log(double x) {
@@ -143,6 +130,31 @@ double portable_log(double x) {
   for (int k = 21; k >= 3; k -= 2) series = (series + 1.0 / k) * s2;
   const double ln_m = 2.0 * s + 2.0 * s * series;
   return exponent * kLn2High + (ln_m + exponent * kLn2Low);
+}
+
+double portable_exp(double x) {
+  if (!(x > -708.0)) return 0.0;
+  // x = k ln 2 + r with |r| <= ln(2) / 2; e^r as a series up to r^14, whose first left-out term is
+  // below 2^-60.
+  const double k = std::floor(x / (kLn2High + kLn2Low) + 0.5);
+  const double r = (x - k * kLn2High) - k * kLn2Low;
+  double series = 1.0;
+  for (int i = 14; i >= 1; --i) series = 1.0 + series * r / i;
+  const auto exponent = static_cast<std::uint64_t>(static_cast<std::int64_t>(k) + 1023);
+  return series * std::bit_cast<double>(exponent << 52);
+}
+
+double normal_quantile(double p) {
+  const double q = p - 0.5;
+  if (std::abs(q) <= 0.425) {
+    const double r = 0.180625 - q * q;
+    return q * polynomial(kCentreTop, r) / polynomial(kCentreBottom, r);
+  }
+  const double r = std::sqrt(-portable_log(q < 0 ? p : 1.0 - p));
+  const double size = r <= 5.0
+                          ? polynomial(kMiddleTop, r - 1.6) / polynomial(kMiddleBottom, r - 1.6)
+                          : polynomial(kTailTop, r - 5.0) / polynomial(kTailBottom, r - 5.0);
+  return q < 0 ? -size : size;
 }
 
 }  // namespace impart

@@ -96,4 +96,11 @@ void shuffle(std::span<T> items, RandomStream& random) {
 /// IEEE machine.
 double portable_log(double x);
 
+/// e^x for x up to 0, to within 4 ulp, the same bits on every IEEE machine; 0 where it is no normal
+/// number.
+double portable_exp(double x);
+
+/// Where the standard normal distribution has the share p in (0, 1) to its left (Wichura's AS 241).
+double normal_quantile(double p);
+
 }  // namespace impart

@@ -171,7 +171,9 @@ StrategyCost predict_io(const placement::PlacementSpec& decisions, const IoSpec&
   cost.later = mean_after(cost.first, cost.run, decisions.epochs.value());
   cost.expected_moved = expected_moves(decisions, spec.examples);
   const double share = largest_share(decisions, simulated.events);
-  const auto part = static_cast<double>(ceil_div(spec.examples, decisions.workers));
+  const double part = decisions.start.is_even
+                          ? static_cast<double>(ceil_div(spec.examples, decisions.workers))
+                          : simulated.events.front().peak;
   cost.peak_bound = static_cast<std::uint64_t>(std::ceil((1 + share) * part - 1e-9));
   cost.peak_stored = static_cast<std::uint64_t>(std::llround(peak));
   // The rounding of a small data set's parts is not that of the real one.

@@ -11,7 +11,7 @@ namespace impart::cost {
 namespace {
 
 using Kind = placement::ScheduleEvent::Kind;
-constexpr std::size_t kKinds = 3;
+constexpr std::size_t kKinds = 4;
 
 std::size_t position(Kind kind) {
   return static_cast<std::size_t>(kind);
@@ -123,6 +123,7 @@ SimulatedMoves simulate_moves(const placement::PlacementSpec& decisions,
 
 std::optional<double> expected_moves(const placement::PlacementSpec& decisions,
                                      std::uint64_t examples) {
+  if (!decisions.start.is_even) return std::nullopt;
   const std::uint32_t workers = decisions.workers;
   double moved = 0;
   double exchanges = 0;

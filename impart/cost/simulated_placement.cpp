@@ -15,8 +15,12 @@ using Kind = placement::ScheduleEvent::Kind;
 
 placement::PlacementData make_data(const placement::PlacementSpec& decisions,
                                    const SimulatedPlacementSpec& spec) {
+  if (decisions.start.needs_file) {
+    throw ConfigError(
+        "partition.start: what becomes of a file's owners is not simulated; take another start");
+  }
   placement::PlacementData data{.examples = spec.examples};
-  if (!decisions.heuristic.uses_labels) return data;
+  if (!decisions.heuristic.uses_labels && !decisions.start.uses_labels) return data;
   if (spec.classes == 0) throw ConfigError("classes is 0; there must be at least 1");
   data.labels.resize(spec.examples);
   for (std::uint64_t i = 0; i < spec.examples; ++i) {
@@ -52,7 +56,7 @@ SimulatedPlacement::SimulatedPlacement(const placement::PlacementSpec& decisions
       placement_(decisions_, make_data(decisions_, spec)) {}
 
 bool SimulatedPlacement::looks_at_table(Kind kind) const {
-  if (kind == Kind::kRandom) return false;
+  if (kind == Kind::kRandom || kind == Kind::kStart) return false;
   if (kind == Kind::kHeuristic) return decisions_.heuristic.uses_importance;
   const auto source = decisions_.exchange->source;
   return source == placement::ImportanceSource::kTrainingLoss ||

@@ -72,6 +72,7 @@ double mean_class_skew(const Partition& partition, std::span<const std::uint32_t
 
 double expected_class_skew(const Partition& partition, std::span<const std::uint32_t> labels) {
   const std::vector<double> shares = shares_of(classes_of(partition, labels));
+  const auto others = static_cast<double>(std::max<std::uint64_t>(2, labels.size()) - 1);
   std::map<std::uint64_t, double> by_size;  // there are few sizes
   std::vector<double> distances;
   for (const std::uint64_t size : partition.sizes()) {
@@ -80,7 +81,9 @@ double expected_class_skew(const Partition& partition, std::span<const std::uint
     for (std::size_t c = 0; is_new && c < shares.size(); ++c) {
       place->second += mean_deviation(size, shares[c]) / static_cast<double>(2 * size);
     }
-    distances.push_back(place->second);
+    // Nothing is dealt twice: the larger a part, the more it is like the whole.
+    const auto rest = static_cast<double>(labels.size() - size);
+    distances.push_back(place->second * std::sqrt(rest / others));
   }
   return mean_of(distances);
 }

@@ -18,8 +18,8 @@ std::vector<double> class_distances(const Partition& partition,
 /// Class skew: the mean of these distances over workers.
 double mean_class_skew(const Partition& partition, std::span<const std::uint32_t> labels);
 
-/// What it is on average if parts of these sizes are drawn at random (with replacement): small
-/// parts are skewed by chance alone.
+/// What it is on average, about, if parts of these sizes are dealt at random: small parts are
+/// skewed by chance alone.
 double expected_class_skew(const Partition& partition, std::span<const std::uint32_t> labels);
 
 /// Parts are called skewed where class skew is above what chance makes of it by more than this.

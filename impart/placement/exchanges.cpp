@@ -12,8 +12,8 @@
 
 namespace impart::placement {
 
-std::uint64_t examples_to_give(const Partition& current, const Scores& importance,
-                               const ExchangeSpec& spec) {
+std::vector<std::uint64_t> examples_to_give(const Partition& current, const Scores& importance,
+                                            const ExchangeSpec& spec) {
   if (!(spec.fraction >= 0 && spec.fraction <= 1)) {
     throw ConfigError(fmt::format("exchange fraction {} is not between 0 and 1", spec.fraction));
   }
@@ -21,9 +21,13 @@ std::uint64_t examples_to_give(const Partition& current, const Scores& importanc
     throw ConfigError(
         fmt::format("there are {} scores for {} examples", importance.size(), current.examples()));
   }
-  const auto sizes = current.sizes();
-  const std::uint64_t smallest = *std::min_element(sizes.begin(), sizes.end());
-  return share_with_carry(spec.fraction, smallest, spec.earlier_exchanges);
+  std::vector<std::uint64_t> sizes = current.sizes();
+  const auto [smallest, largest] = std::minmax_element(sizes.begin(), sizes.end());
+  if (*largest - *smallest <= 1) sizes.assign(sizes.size(), *smallest);
+  for (std::uint64_t& size : sizes) {
+    size = share_with_carry(spec.fraction, size, spec.earlier_exchanges);
+  }
+  return sizes;
 }
 
 RandomStream choosing_stream(const ExchangeSpec& spec, WorkerId worker) {
@@ -36,23 +40,28 @@ Partition send_along_permutations(const Partition& current, const Chosen& chosen
   std::vector<WorkerId> owners(current.owners().begin(), current.owners().end());
   RandomStream random(
       {.seed = spec.seed, .purpose = Purpose("exchange-route"), .epoch = spec.epoch});
-  std::vector<WorkerId> receiver(current.workers());
-  const std::size_t count = chosen.front().size();
-  for (std::size_t slot = 0; slot < count; ++slot) {
-    for (std::uint32_t worker = 0; worker < current.workers(); ++worker) {
-      receiver[worker] = WorkerId{worker};
-    }
-    shuffle(std::span(receiver), random);
-    for (std::uint32_t worker = 0; worker < current.workers(); ++worker) {
-      owners[index(chosen[worker][slot])] = receiver[worker];
+  std::vector<WorkerId> givers(current.workers());
+  for (std::uint32_t worker = 0; worker < current.workers(); ++worker) {
+    givers[worker] = WorkerId{worker};
+  }
+  for (std::size_t slot = 0;; ++slot) {
+    std::erase_if(givers, [&](WorkerId w) { return chosen[index(w)].size() <= slot; });
+    if (givers.empty()) break;
+    std::vector<WorkerId> receivers = givers;
+    shuffle(std::span(receivers), random);
+    for (std::size_t i = 0; i < givers.size(); ++i) {
+      owners[index(chosen[index(givers[i])][slot])] = receivers[i];
     }
   }
   return {std::move(owners), current.workers()};
 }
 
-std::vector<std::pair<WorkerId, WorkerId>> pair_extremes(std::span<const double> keys) {
-  std::vector<WorkerId> order(keys.size());
-  for (std::uint32_t worker = 0; worker < keys.size(); ++worker) order[worker] = WorkerId{worker};
+std::vector<std::pair<WorkerId, WorkerId>> pair_extremes(std::span<const double> keys,
+                                                         std::span<const std::uint64_t> offers) {
+  std::vector<WorkerId> order;
+  for (std::uint32_t worker = 0; worker < keys.size(); ++worker) {
+    if (offers[worker] > 0) order.push_back(WorkerId{worker});
+  }
   std::stable_sort(order.begin(), order.end(),
                    [&](WorkerId a, WorkerId b) { return keys[index(a)] > keys[index(b)]; });
   std::vector<std::pair<WorkerId, WorkerId>> pairs;

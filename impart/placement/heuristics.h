@@ -19,6 +19,9 @@ struct PartitionSpec {
   /// Sticky: among the partitions that have the heuristic's property, one that moves few examples
   /// away from their owner in this partition. It may have another number of workers.
   const Partition* sticky_to = nullptr;
+  /// `graded-blocks`: how much importance counts against chance. 0: nothing, 1: only it does.
+  /// Chance is the stream (seed, "graded-blocks", epoch).
+  double strength = 0.5;
 };
 
 /// Gives every example to exactly one worker; sizes differ by at most 1. Pure: equal inputs, equal
@@ -26,7 +29,7 @@ struct PartitionSpec {
 using Heuristic = Partition(const Scores& importance, const PartitionSpec& spec);
 
 Heuristic shuffle_evenly, deal_in_stripes, cut_into_blocks, deal_in_snake, deal_balanced,
-    deal_classes_in_stripes;
+    deal_classes_in_stripes, cut_into_graded_blocks;
 
 /// A heuristic and what it looks at: a row of kHeuristics, or any function.
 struct AnyHeuristic : AnyEntry<Heuristic> {
@@ -56,6 +59,8 @@ inline constexpr HeuristicEntry kHeuristics[] = {
       deal_classes_in_stripes},
      true,
      true},
+    {{"graded-blocks", "blocks by importance and chance: strength 0 is random, 1 is blocks",
+      cut_into_graded_blocks}},
 };
 static_assert(names_are_unique(kHeuristics));
 

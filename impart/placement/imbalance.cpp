@@ -105,9 +105,23 @@ Imbalance measure_imbalance(const Partition& partition, const Scores& importance
   return imbalance;
 }
 
+ClassSkew measure_classes(const Partition& partition, std::span<const std::uint32_t> labels) {
+  const std::vector<double> distances = class_distances(partition, labels);
+  return {.largest = distances.empty() ? 0 : *std::ranges::max_element(distances),
+          .mean = mean_class_skew(partition, labels),
+          .mean_by_chance = expected_class_skew(partition, labels)};
+}
+
 double measure_class_skew(const Partition& partition, std::span<const std::uint32_t> labels) {
   const std::vector<double> distances = class_distances(partition, labels);
   return distances.empty() ? 0 : *std::ranges::max_element(distances);
+}
+
+double measure_size_spread(const Partition& partition) {
+  if (partition.examples() == 0) return 1;
+  const auto sizes = partition.sizes();
+  const auto largest = static_cast<double>(*std::max_element(sizes.begin(), sizes.end()));
+  return largest * partition.workers() / static_cast<double>(partition.examples());
 }
 
 }  // namespace impart::placement

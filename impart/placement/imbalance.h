@@ -25,7 +25,22 @@ struct Imbalance {
 
 Imbalance measure_imbalance(const Partition& partition, const Scores& importance);
 
-/// Largest total-variation distance between a worker's mix of classes and that of all examples.
+/// Total-variation distances between a worker's mix of classes and that of all examples, 0..1, over
+/// the workers that have examples.
+struct ClassSkew {
+  double largest = 0;
+  double mean = 0;
+  /// What the mean would be, about, if parts of these sizes were dealt at random: a small part is
+  /// never an exact picture of the whole.
+  double mean_by_chance = 0;
+};
+
+ClassSkew measure_classes(const Partition& partition, std::span<const std::uint32_t> labels);
+
+/// The largest of them.
 double measure_class_skew(const Partition& partition, std::span<const std::uint32_t> labels);
+
+/// The largest part over the mean: 1 if all are equal, and if there are no examples.
+double measure_size_spread(const Partition& partition);
 
 }  // namespace impart::placement

@@ -33,6 +33,7 @@ void check_rows(const OwnRows& own) {
   check_against(kExchanges, own.exchanges, "exchange");
   check_against(importance::kNotions, own.notions, "notion");
   check_against(kSelections, own.selections, "selection");
+  check_against(kStarts, own.starts, "start");
 }
 
 }  // namespace impart::placement

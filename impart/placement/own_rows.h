@@ -7,6 +7,7 @@
 #include "impart/placement/exchanges.h"
 #include "impart/placement/heuristics.h"
 #include "impart/placement/selections.h"
+#include "impart/placement/starts.h"
 
 namespace impart::placement {
 
@@ -22,6 +23,7 @@ struct OwnRows {
   std::vector<AnyExchange> exchanges = {};
   std::vector<importance::AnyNotion> notions = {};
   std::vector<AnySelection> selections = {};
+  std::vector<AnyStart> starts = {};
 };
 
 /// ConfigError if a row has no name or no function, or the name of another row.

@@ -63,9 +63,9 @@ Ownership::Ownership(PlacementSpec spec, PlacementData data)
 
 ImportanceSource Ownership::looks_at(std::uint32_t epoch) const {
   const auto event = event_at(schedule_, epoch);
-  if (!event || event->kind == Kind::kRandom) return ImportanceSource::kNone;
-  if (event->kind == Kind::kExchange) return spec_.exchange->source;
-  return spec_.heuristic.uses_importance ? ImportanceSource::kNotion : ImportanceSource::kNone;
+  if (event && event->kind == Kind::kExchange) return spec_.exchange->source;
+  const bool looks = event && event->kind == Kind::kHeuristic && spec_.heuristic.uses_importance;
+  return looks ? ImportanceSource::kNotion : ImportanceSource::kNone;
 }
 
 std::optional<PlacementChange> Ownership::prepare_epoch(std::uint32_t epoch,
@@ -76,6 +76,8 @@ std::optional<PlacementChange> Ownership::prepare_epoch(std::uint32_t epoch,
     return std::nullopt;
   }
   switch (event->kind) {
+    case Kind::kStart:
+      return replace(first_partition(), Kind::kStart, {});
     case Kind::kRandom:
       return deal_randomly(epoch);
     case Kind::kHeuristic:
@@ -84,6 +86,16 @@ std::optional<PlacementChange> Ownership::prepare_epoch(std::uint32_t epoch,
       return exchange(epoch, sources);
   }
   return std::nullopt;
+}
+
+Partition Ownership::first_partition() const {
+  return spec_.start.function({.examples = data_.examples,
+                               .workers = spec_.workers,
+                               .seed = spec_.seed,
+                               .labels = data_.labels,
+                               .alpha = spec_.alpha,
+                               .sizes = spec_.sizes,
+                               .given = data_.start ? &*data_.start : nullptr});
 }
 
 PlacementChange Ownership::deal_randomly(std::uint32_t epoch) {
@@ -101,7 +113,8 @@ PlacementChange Ownership::deal_by_heuristic(std::uint32_t epoch,
                                             .seed = spec_.seed,
                                             .epoch = epoch,
                                             .labels = data_.labels,
-                                            .sticky_to = spec_.sticky ? &partition_ : nullptr});
+                                            .sticky_to = spec_.sticky ? &partition_ : nullptr,
+                                            .strength = spec_.strength});
   if (!spec_.heuristic.uses_importance) importance.clear();
   return replace(std::move(next), Kind::kHeuristic, std::move(importance));
 }
@@ -145,7 +158,11 @@ void Ownership::measure(PlacementChange& change) const {
     change.imbalance_cv = imbalance.cv;
     change.imbalance_ks = imbalance.ks;
   }
-  if (!data_.labels.empty()) change.class_skew = measure_class_skew(partition_, data_.labels);
+  change.size_spread = measure_size_spread(partition_);
+  if (data_.labels.empty()) return;
+  const ClassSkew skew = measure_classes(partition_, data_.labels);
+  change.class_skew = skew.largest;
+  change.mean_class_skew = skew.mean;
 }
 
 Selected Ownership::select(std::uint32_t epoch, const SelectionSources& sources) const {

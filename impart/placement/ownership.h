@@ -40,7 +40,11 @@ struct PlacementChange {
   std::uint64_t messages = 0;
   double imbalance_cv = 0;  ///< by the importance that decided; 0 for random partitions
   double imbalance_ks = 0;
-  double class_skew = 0;
+  double class_skew = 0;       ///< the largest of a worker; 0 if there are no classes
+  double mean_class_skew = 0;  ///< over the workers
+  double size_spread = 1;      ///< largest part over the mean
+  double mixed = 0;            ///< share of the examples with another owner than at the start
+  double seen = 0;             ///< mean share of the data that a worker has owned so far
   std::vector<float> importance = {};  ///< what decided; empty for random partitions
 };
 
@@ -57,8 +61,8 @@ class Ownership {
   ImportanceSource looks_at(std::uint32_t epoch) const;
 
   /// Carries out what the schedule says for the start of this epoch; nothing if it says nothing.
-  /// Imbalances are not measured: see `measure`. If a source or a function of the spec throws, all
-  /// stays as it was.
+  /// Imbalances and mixing are not measured: see `measure`, Placement. If a source or a function of
+  /// the spec throws, all stays as it was.
   std::optional<PlacementChange> prepare_epoch(std::uint32_t epoch,
                                                const ImportanceSources& sources);
   /// Fills in the imbalances of the change that prepare_epoch has just made.
@@ -76,6 +80,8 @@ class Ownership {
   const PlacementSpec& spec() const { return spec_; }
   const PlacementData& data() const { return data_; }
   const Partition& partition() const { return partition_; }
+  /// The partition of epoch 0, whatever has become of it.
+  Partition first_partition() const;
 
   /// The importance that the current partition was dealt by; empty if it is random. With the
   /// partition, the arrivals and what is gone, it is all that a checkpoint has to keep.

@@ -75,14 +75,18 @@ Partition read_partition(const std::string& path, std::uint32_t workers, const P
     }
     workers = largest == numbers.end() ? 1 : *largest + 1;
   }
+  const auto stray = std::find_if(numbers.begin(), numbers.end(),
+                                  [&](std::uint32_t number) { return number >= workers; });
+  if (stray != numbers.end()) {
+    const auto example = static_cast<std::uint64_t>(stray - numbers.begin());
+    throw DataError(
+        fmt::format("{}: example {} belongs to worker {}, but there are only {} workers",
+                    place_of_example(path, example), example, *stray, workers));
+  }
   std::vector<WorkerId> owners(numbers.size());
   std::transform(numbers.begin(), numbers.end(), owners.begin(),
                  [](std::uint32_t number) { return WorkerId{number}; });
-  try {
-    return {std::move(owners), workers};
-  } catch (const DataError& error) {
-    throw DataError(fmt::format("{}: {}", path, error.what()));
-  }
+  return {std::move(owners), workers};
 }
 
 void write_partition(const std::string& path, const Partition& partition,

@@ -2,6 +2,10 @@
 
 #include <utility>
 
+#include <fmt/format.h>
+
+#include "impart/core/error.h"
+
 namespace impart::placement {
 
 Placement::Placement(PlacementSpec spec, PlacementData data)
@@ -23,7 +27,12 @@ std::optional<PlacementChange> Placement::prepare_epoch(
               .notion = [&] { return table_.importance(notion); },
               .training_loss = [&] { return table_.importance(kLaggingLoss); },
               .inference_loss = inference_losses});
-  if (change) ownership_.measure(*change);
+  if (!change) return change;
+  ownership_.measure(*change);
+  if (!mixing_) mixing_.emplace(partition());
+  mixing_->note(partition());
+  change->mixed = mixing_->moved(partition());
+  change->seen = mixing_->seen();
   return change;
 }
 
@@ -36,10 +45,16 @@ Selected Placement::select(std::uint32_t epoch) const {
 
 void Placement::restore(Partition partition, importance::ImportanceTable table,
                         std::vector<float> dealt_by, std::vector<ExampleId> arrivals,
-                        std::vector<ExampleId> gone) {
+                        std::vector<ExampleId> gone, std::optional<Mixing> mixing) {
+  if (mixing && mixing->start().examples() != partition.examples()) {
+    throw DataError(fmt::format("the saved start is of {} examples, the partition of {}",
+                                mixing->start().examples(), partition.examples()));
+  }
   ownership_.restore(std::move(partition), std::move(dealt_by), std::move(arrivals),
                      std::move(gone));
   table_ = std::move(table);
+  mixing_ = mixing ? std::move(mixing) : Mixing(ownership_.first_partition());
+  mixing_->note(this->partition());
 }
 
 }  // namespace impart::placement

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "impart/importance/importance_table.h"
+#include "impart/placement/mixing.h"
 #include "impart/placement/ownership.h"
 #include "impart/placement/partition.h"
 #include "impart/placement/placement_spec.h"
@@ -40,16 +41,23 @@ class Placement {
   importance::ImportanceTable& table() { return table_; }
   const importance::ImportanceTable& table() const { return table_; }
 
-  /// See Ownership; with the partition and the table, all that a checkpoint has to keep.
+  /// How far the partition has come from the first one; none before epoch 0.
+  const std::optional<Mixing>& mixing() const { return mixing_; }
+
+  /// See Ownership; with the partition, the table and the mixing, all that a checkpoint has to
+  /// keep.
   const std::vector<float>& dealt_by() const { return ownership_.dealt_by(); }
   const std::vector<ExampleId>& arrivals() const { return ownership_.arrivals(); }
   const std::vector<ExampleId>& gone() const { return ownership_.gone(); }
+  /// Mixing that was not kept starts with the first partition and this one.
   void restore(Partition partition, importance::ImportanceTable table, std::vector<float> dealt_by,
-               std::vector<ExampleId> arrivals, std::vector<ExampleId> gone = {});
+               std::vector<ExampleId> arrivals, std::vector<ExampleId> gone = {},
+               std::optional<Mixing> mixing = {});
 
  private:
   Ownership ownership_;
   importance::ImportanceTable table_;
+  std::optional<Mixing> mixing_;
 };
 
 }  // namespace impart::placement

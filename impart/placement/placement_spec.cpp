@@ -8,6 +8,8 @@ ScheduleSpec schedule_spec(const PlacementSpec& spec) {
   return {.epochs = spec.epochs.value_or(spec.warmup + 1),
           .open_end = !spec.epochs.has_value(),
           .warmup = spec.warmup,
+          .has_start = spec.start.name != kRandomStart,
+          .warmup_shuffle = spec.warmup_shuffle,
           .interval = spec.interval,
           .ignore = spec.ignore,
           .exchange = spec.exchange.has_value(),

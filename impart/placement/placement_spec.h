@@ -12,6 +12,7 @@
 #include "impart/placement/heuristics.h"
 #include "impart/placement/schedule.h"
 #include "impart/placement/selections.h"
+#include "impart/placement/starts.h"
 
 namespace impart::placement {
 
@@ -21,10 +22,16 @@ struct PlacementSpec {
   std::uint32_t workers = 1;
   /// Nothing if nobody knows: intervals then follow each other for ever.
   std::optional<std::uint32_t> epochs = 1;
-  std::uint32_t warmup = 0;    ///< epochs at the start, each with a new random partition
+  AnyStart start = kStarts[0];         ///< who owns what in epoch 0
+  double alpha = 0.5;                  ///< of the start; see StartSpec
+  PartSizes sizes = PartSizes::kFree;  ///< the same
+  std::uint32_t warmup = 0;            ///< epochs at the start, each with a new random partition
+  /// Whether they deal anew when the start is not random, too; otherwise they keep it.
+  bool warmup_shuffle = false;
   std::uint32_t interval = 1;  ///< epochs between two repartitionings; 0: never again
   AnyHeuristic heuristic = kHeuristics[0];
-  bool sticky = false;  ///< move as few examples as the heuristic allows
+  double strength = 0.5;  ///< of the heuristic; see PartitionSpec
+  bool sticky = false;    ///< move as few examples as the heuristic allows
   std::optional<AnyExchange> exchange = {};
   double fraction = 0.1;       ///< share of its part that a worker gives away in an exchange
   bool arrivals_last = false;  ///< visit what has just moved after what stayed
@@ -55,7 +62,8 @@ importance::StateSet kept_state(const PlacementSpec& spec);
 struct PlacementData {
   std::uint64_t examples = 0;
   std::vector<std::uint32_t> labels = {};
-  std::vector<float> truth = {};  ///< empty if the data set does not know
+  std::vector<float> truth = {};        ///< empty if the data set does not know
+  std::optional<Partition> start = {};  ///< what the file of the start holds
 };
 
 }  // namespace impart::placement

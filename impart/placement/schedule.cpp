@@ -46,7 +46,12 @@ EpochRange window_before(const ScheduleSpec& spec, std::uint32_t epoch) {
 
 std::optional<ScheduleEvent> event_at(const ScheduleSpec& spec, std::uint32_t epoch) {
   if (epoch >= spec.epochs && !spec.open_end) return std::nullopt;
-  if (epoch == 0 || epoch < spec.warmup) return ScheduleEvent{epoch, Kind::kRandom, {}};
+  if (epoch == 0 && spec.has_start) return ScheduleEvent{epoch, Kind::kStart, {}};
+  const bool shuffles = !spec.has_start || spec.warmup_shuffle;
+  if (epoch == 0 || (epoch < spec.warmup && shuffles)) {
+    return ScheduleEvent{epoch, Kind::kRandom, {}};
+  }
+  if (epoch < spec.warmup) return std::nullopt;
   if (starts_interval(spec, epoch)) {
     return ScheduleEvent{epoch, Kind::kHeuristic, window_before(spec, epoch)};
   }
@@ -69,6 +74,8 @@ std::string describe(const ScheduleEvent& event) {
       return fmt::format("epoch {:<4} new random partition", event.epoch + 1);
     case Kind::kExchange:
       return fmt::format("epoch {:<4} exchange", event.epoch + 1);
+    case Kind::kStart:
+      return fmt::format("epoch {:<4} partition of the start", event.epoch + 1);
     case Kind::kHeuristic:
       break;
   }

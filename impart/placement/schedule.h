@@ -14,6 +14,9 @@ struct ScheduleSpec {
   /// for ever.
   bool open_end = false;
   std::uint32_t warmup = 0;  ///< epochs at the start, each with a new random partition
+  /// Epoch 0 has a partition of its own, not a random one, and the warm-up keeps it, ...
+  bool has_start = false;
+  bool warmup_shuffle = false;  ///< ... unless it deals anew all the same
   std::uint32_t interval =
       1;  ///< epochs between two repartitionings by the heuristic; 0: never again
   std::uint32_t ignore = 0;  ///< first epochs whose signals do not count
@@ -37,6 +40,7 @@ struct ScheduleEvent {
     kRandom,     ///< a new random partition: the first one, and every epoch of the warm-up
     kHeuristic,  ///< a new partition by the heuristic, from the importance of `window`
     kExchange,   ///< the exchange strategy moves a share of the examples
+    kStart,      ///< the first partition, by a start that is not random
   };
   std::uint32_t epoch = 0;
   Kind kind = Kind::kRandom;
@@ -47,10 +51,10 @@ struct ScheduleEvent {
 /// What happens before an epoch; nothing if nothing does. O(1).
 std::optional<ScheduleEvent> event_at(const ScheduleSpec& spec, std::uint32_t epoch);
 
-/// All events of a run in order. Epoch 0 has a random partition. After the warm-up there are
-/// ⌊(epochs - warmup) / interval⌋ intervals, at least one if any epoch is left; the last absorbs
-/// the epochs that are left over. Without warm-up the first interval trains on the random
-/// partition. ConfigError if the numbers contradict each other.
+/// All events of a run in order. Epoch 0 has a random partition, or that of its start. After the
+/// warm-up there are ⌊(epochs - warmup) / interval⌋ intervals, at least one if any epoch is left;
+/// the last absorbs the epochs that are left over. Without warm-up the first interval trains on the
+/// random partition. ConfigError if the numbers contradict each other.
 std::vector<ScheduleEvent> make_schedule(const ScheduleSpec& spec);
 
 /// For people, who count epochs from 1:

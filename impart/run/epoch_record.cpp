@@ -36,6 +36,8 @@ std::string_view name_of(placement::ScheduleEvent::Kind kind) {
       return "heuristic";
     case placement::ScheduleEvent::Kind::kExchange:
       return "exchange";
+    case placement::ScheduleEvent::Kind::kStart:
+      return "start";
   }
   return "";
 }

@@ -67,10 +67,14 @@ void for_each_change_member(Change& c, Function&& f) {
   f("messages", c.messages, "");
   f("imbalance_cv", c.imbalance_cv, "placement/imbalance_cv");
   f("imbalance_ks", c.imbalance_ks, "");
-  f("class_skew", c.class_skew, "");
+  f("class_skew", c.class_skew, "placement/class_skew");
+  f("mean_class_skew", c.mean_class_skew, "");
+  f("size_spread", c.size_spread, "");
+  f("mixed", c.mixed, "placement/mixed");
+  f("seen", c.seen, "placement/seen");
 }
 
-/// "random", "heuristic", "exchange".
+/// "random", "heuristic", "exchange", "start".
 std::string_view name_of(placement::ScheduleEvent::Kind kind);
 
 /// The line of metrics.jsonl.

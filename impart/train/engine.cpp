@@ -101,6 +101,7 @@ void Engine::begin_epoch(const placement::StepPlan& plan, std::uint32_t epoch,
                          std::uint32_t first_step, std::span<const float> weights) {
   next_row_ = 0;
   choose_steps(config::trains_apart(spec_.config, epoch));
+  statistics_.note_training(plan);
   passes_.begin_epoch(plan, epoch, first_step, weights);
   if (half_weights_) half_weights_->refresh();
   step_->begin_epoch();

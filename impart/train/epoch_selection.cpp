@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "impart/core/error.h"
 #include "impart/train/update/learning_rate.h"
 
 namespace impart::train {
@@ -29,6 +30,11 @@ void EpochSelection::begin(std::uint32_t epoch, std::uint64_t visits_before) {
   counts_ = placement::count_visits(*selected_, data_.examples);
   plan_ = std::make_unique<placement::StepPlan>(placement_.order(epoch, selected_->visits),
                                                 config_.workers.batch, config_.workers.uneven);
+  if (plan_->steps() == 0) {
+    throw ConfigError(
+        "workers.uneven: drop cuts all parts to the shortest, which is empty; take weight, or a "
+        "partition.start that gives every worker something");
+  }
   visits_at_.clear();
   auto visits = static_cast<double>(visits_before);
   for (std::uint32_t step = 0; step < plan_->steps(); ++step) {

@@ -29,6 +29,8 @@ constexpr const char* kVisitIds = "visits.ids";
 constexpr const char* kVisitValues = "visits.values";
 constexpr const char* kArrivals = "arrivals";
 constexpr const char* kGone = "gone";
+constexpr const char* kStartOwners = "start";
+constexpr const char* kSeen = "seen";
 
 void put(json& into, const char* name, const std::optional<double>& value) {
   if (value) into[name] = *value;
@@ -90,6 +92,7 @@ placement::PlacementChange parse_change(const json& written) {
       .kind = static_cast<placement::ScheduleEvent::Kind>(written.at(0).get<int>())};
   std::size_t at = 1;
   run::for_each_change_member(change, [&]<class Value>(const char*, Value& value, const char*) {
+    if (at == written.size()) return;  // checkpoints of older versions have fewer
     const json& number = written.at(at++);
     if constexpr (std::is_floating_point_v<Value>) {
       value = number_of(number);
@@ -156,12 +159,23 @@ void write_tensors(const std::string& path, const RunState& state,
   }
   if (!placement.arrivals().empty()) add(kArrivals, tensor_of(placement.arrivals()));
   if (!placement.gone().empty()) add(kGone, tensor_of(placement.gone()));
+  if (placement.mixing()) {
+    std::vector<std::int32_t> owners;
+    for (const WorkerId owner : placement.mixing()->start().owners()) {
+      owners.push_back(static_cast<std::int32_t>(index(owner)));
+    }
+    const auto bits = placement.mixing()->bits();
+    add(kStartOwners, torch::tensor(owners, torch::kInt32));
+    add(kSeen, torch::tensor(at::ArrayRef<std::uint8_t>(bits.data(), bits.size()), torch::kUInt8));
+  }
   write_safetensors(path, views);
 }
 
 /// What a placement is restored with, besides its files.
 struct PlacementIds {
   std::vector<ExampleId> arrivals, gone;
+  std::vector<WorkerId> start;
+  std::vector<std::uint8_t> seen;
 };
 
 PlacementIds read_tensors(const std::string& path, std::uint64_t examples, RunState& state) {
@@ -175,6 +189,14 @@ PlacementIds read_tensors(const std::string& path, std::uint64_t examples, RunSt
       found.arrivals = ids_of(tensor, examples, path);
     } else if (view.name == kGone) {
       found.gone = ids_of(tensor, examples, path);
+    } else if (view.name == kStartOwners) {
+      const auto* owners = tensor.data_ptr<std::int32_t>();
+      for (std::int64_t i = 0; i < tensor.numel(); ++i) {
+        found.start.push_back(WorkerId{static_cast<std::uint32_t>(owners[i])});
+      }
+    } else if (view.name == kSeen) {
+      const auto* bytes = tensor.data_ptr<std::uint8_t>();
+      found.seen.assign(bytes, bytes + tensor.numel());
     } else if (view.name == kVisitValues) {
       const auto* values = tensor.data_ptr<float>();
       state.visit_values.assign(values, values + tensor.numel());
@@ -240,8 +262,13 @@ RunState load_run_state(const std::string& checkpoint, placement::Placement& pla
   scores.scores().visit([&](auto values) { dealt_by.assign(values.begin(), values.end()); });
   models::load_model(path(trained::kWeightsFile), model);
   PlacementIds ids = read_tensors(path("training.safetensors"), partition.examples(), state);
+  std::optional<placement::Mixing> mixing;
+  if (!ids.seen.empty()) {
+    mixing.emplace(placement::Partition(std::move(ids.start), partition.workers()),
+                   std::move(ids.seen));
+  }
   placement.restore(std::move(partition), std::move(table), std::move(dealt_by),
-                    std::move(ids.arrivals), std::move(ids.gone));
+                    std::move(ids.arrivals), std::move(ids.gone), std::move(mixing));
   return state;
 }
 

@@ -1,5 +1,6 @@
 #include "impart/train/run_statistics.h"
 
+#include <algorithm>
 #include <vector>
 
 #include <torch/torch.h>
@@ -47,7 +48,11 @@ torch::Tensor pool(models::Classifier& model, const torch::Tensor& rows) {
 
 RunStatistics::RunStatistics(models::Classifier& model, const config::WorkersConfig& workers,
                              const NormExchange& norms, comm::Communicator& communicator)
-    : model_(model), which_(workers.running_stats), norms_(norms), communicator_(communicator) {
+    : model_(model),
+      which_(workers.running_stats),
+      norms_(norms),
+      communicator_(communicator),
+      has_trained_(workers.count) {
   const std::int64_t rows = norms_.count();
   models::visit_batch_norms(model_, [&](const std::string&, models::WorkerBatchNorm2dImpl& layer) {
     layer.set_worker_statistics(layer.running_mean.repeat({rows, 1}),
@@ -56,13 +61,29 @@ RunStatistics::RunStatistics(models::Classifier& model, const config::WorkersCon
   });
 }
 
+void RunStatistics::note_training(const placement::StepPlan& plan) {
+  for (std::uint32_t worker = 0; worker < has_trained_.size(); ++worker) {
+    if (!plan.batch_of(WorkerId{worker}, 0).empty()) has_trained_[worker] = true;
+  }
+}
+
+/// The rows of workers that have trained, or all if none has.
+torch::Tensor RunStatistics::select_trained(const torch::Tensor& all) const {
+  if (trained_alike()) return all;
+  std::vector<std::int64_t> trained;
+  for (std::size_t worker = 0; worker < has_trained_.size(); ++worker) {
+    if (has_trained_[worker]) trained.push_back(static_cast<std::int64_t>(worker));
+  }
+  return all.index_select(0, torch::tensor(trained, torch::kInt64).to(all.device()));
+}
+
 void RunStatistics::collapse() {
   if (empty()) return;
   const torch::NoGradGuard no_grad;
   const torch::Device device = device_of(model_);
   const placement::NormGroups& groups = norms_.groups();
   const bool equal_groups = groups.workers % groups.size == 0;
-  if (device.is_cuda() && communicator_.size() == 1 && equal_groups &&
+  if (device.is_cuda() && communicator_.size() == 1 && equal_groups && trained_alike() &&
       which_ != RunningStats::kPooled) {
     const bool first_only = which_ == RunningStats::kWorker0;
     models::collapse_running_statistics(
@@ -74,9 +95,10 @@ void RunStatistics::collapse() {
     return;
   }
   const torch::Tensor all = *gather();
+  const torch::Tensor trained = select_trained(all);
   const torch::Tensor statistics = which_ == RunningStats::kWorker0  ? all[0]
-                                   : which_ == RunningStats::kPooled ? pool(model_, all)
-                                                                     : mean_of(all);
+                                   : which_ == RunningStats::kPooled ? pool(model_, trained)
+                                                                     : mean_of(trained);
   models::set_running_statistics(model_, statistics.to(device));
 }
 

@@ -1,13 +1,17 @@
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
+#include <functional>
 #include <optional>
+#include <vector>
 
 #include <torch/types.h>
 
 #include "impart/comm/communicator.h"
 #include "impart/config/config.h"
 #include "impart/models/classifier.h"
+#include "impart/placement/step_plan.h"
 #include "impart/train/steps/norm_exchange.h"
 
 namespace impart::train {
@@ -19,6 +23,10 @@ class RunStatistics {
   /// All workers start from the model's own. What is passed must outlive it.
   RunStatistics(models::Classifier& model, const config::WorkersConfig& workers,
                 const NormExchange& norms, comm::Communicator& communicator);
+
+  /// Notes which workers train in an epoch: those that never did have measured nothing, and are
+  /// left out of the mean.
+  void note_training(const placement::StepPlan& plan);
 
   /// Sets what evaluation normalises with, as `workers.running_stats` says.
   /// Collective: every process calls it, in the same order.
@@ -38,12 +46,18 @@ class RunStatistics {
   using RunningStats = config::WorkersConfig::RunningStats;
 
   torch::Tensor places() const;
+  /// Whether all workers have trained, or none has.
+  bool trained_alike() const {
+    return std::ranges::adjacent_find(has_trained_, std::not_equal_to{}) == has_trained_.end();
+  }
+  torch::Tensor select_trained(const torch::Tensor& all) const;
 
   models::Classifier& model_;
   RunningStats which_;
   const NormExchange& norms_;
   comm::Communicator& communicator_;
   bool empty_ = true;
+  std::vector<bool> has_trained_;  ///< by worker
 };
 
 }  // namespace impart::train

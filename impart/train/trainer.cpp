@@ -41,6 +41,13 @@ std::shared_ptr<models::Classifier> choose_model(const RunSpec& spec, const RunD
   return model;
 }
 
+std::optional<placement::Partition> start_from_file(const config::RunConfig& config,
+                                                    std::uint64_t examples) {
+  const std::string& path = config.partition.start_file;
+  if (path.empty()) return std::nullopt;
+  return placement::read_start(path, examples, config.workers.count);
+}
+
 /// Process 0 speaks for all.
 Note note_of(const RunObserver& observer, const comm::Communicator& communicator) {
   return communicator.rank() == 0 ? observer.note : nullptr;
@@ -65,8 +72,12 @@ Trainer::Trainer(const RunSpec& spec, comm::Communicator& communicator, const Ru
       communicator_(communicator),
       observer_(observer),
       data_(std::move(data)),
-      placement_(config::placement_spec(config_, spec.own),
-                 {.examples = data_.examples, .labels = data_.labels, .truth = data_.truth}),
+      placement_(
+          config::placement_spec(config_, spec.own),
+          {.examples = data_.examples,
+           .labels = data_.labels,
+           .truth = data_.truth,
+           .start = checkpoint.empty() ? start_from_file(config_, data_.examples) : std::nullopt}),
       engine_({.config = config_,
                .model = choose_model(spec, data_, communicator, note_of(observer, communicator),
                                      checkpoint.empty()),

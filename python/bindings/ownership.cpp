@@ -142,11 +142,12 @@ class SharedOwnership {
 };
 
 std::unique_ptr<SharedOwnership> make_ownership(const PlacementSpec& spec, std::uint64_t examples,
-                                                const std::optional<Owners>& labels) {
+                                                const std::optional<Owners>& labels,
+                                                const std::optional<Owners>& start) {
   const auto classes = span_of(labels);
-  return std::make_unique<SharedOwnership>(
-      spec,
-      placement::PlacementData{.examples = examples, .labels = {classes.begin(), classes.end()}});
+  placement::PlacementData data{.examples = examples, .labels = {classes.begin(), classes.end()}};
+  if (start) data.start = partition_of(span_of(*start), spec.workers);
+  return std::make_unique<SharedOwnership>(spec, std::move(data));
 }
 
 /// What happened, and the importance that decided, if any did; None if nothing happened.
@@ -155,6 +156,7 @@ py::object prepare_epoch(SharedOwnership& shared, std::uint32_t epoch, const py:
   if (!change) return py::none();
   using Kind = placement::ScheduleEvent::Kind;
   const char* const kind = change->kind == Kind::kRandom      ? "random"
+                           : change->kind == Kind::kStart     ? "start"
                            : change->kind == Kind::kHeuristic ? "heuristic"
                                                               : "exchange";
   if (change->importance.empty()) return py::make_tuple(kind, py::none());
@@ -294,6 +296,10 @@ void set_heuristic(PlacementSpec& spec, const std::optional<std::string>& name) 
   if (name) spec.heuristic = find_entry(placement::kHeuristics, "heuristic", *name);
 }
 
+void set_start(PlacementSpec& spec, const std::string& name) {
+  spec.start = find_entry(placement::kStarts, "start", name);
+}
+
 void set_exchange(PlacementSpec& spec, const std::optional<std::string>& name) {
   spec.exchange.reset();
   if (name) spec.exchange = find_entry(placement::kExchanges, "exchange", *name);
@@ -361,12 +367,19 @@ void bind_ownership(py::module_& module) {
       .def_readwrite("seed", &PlacementSpec::seed)
       .def_readwrite("workers", &PlacementSpec::workers)
       .def_readwrite("epochs", &PlacementSpec::epochs)
+      .def_readwrite("alpha", &PlacementSpec::alpha)
       .def_readwrite("warmup", &PlacementSpec::warmup)
+      .def_readwrite("warmup_shuffle", &PlacementSpec::warmup_shuffle)
       .def_readwrite("interval", &PlacementSpec::interval)
       .def_readwrite("ignore", &PlacementSpec::ignore)
+      .def_readwrite("strength", &PlacementSpec::strength)
       .def_readwrite("sticky", &PlacementSpec::sticky)
       .def_readwrite("fraction", &PlacementSpec::fraction)
       .def_readwrite("arrivals_last", &PlacementSpec::arrivals_last)
+      .def_property("start", nullptr, set_start)
+      .def_property(
+          "sizes", nullptr,
+          [](PlacementSpec& spec, const std::string& name) { spec.sizes = sizes_named(name); })
       .def_property("heuristic", nullptr, set_heuristic)
       .def_property("exchange", nullptr, set_exchange)
       .def_property("notion", nullptr, set_notion)
@@ -375,7 +388,8 @@ void bind_ownership(py::module_& module) {
         spec.shuffle = shuffle_named(name);
       });
   py::class_<SharedOwnership>(module, "Ownership")
-      .def(py::init(&make_ownership), "spec"_a, "examples"_a, "labels"_a.noconvert())
+      .def(py::init(&make_ownership), "spec"_a, "examples"_a, "labels"_a.noconvert(),
+           "start"_a.noconvert() = py::none())
       .def("looks_at", looks_at, "first"_a, "last"_a)
       .def("prepare_epoch", prepare_epoch, "epoch"_a, "answers"_a)
       .def("select", &SharedOwnership::select, "epoch"_a, "answers"_a)

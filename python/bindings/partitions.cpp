@@ -17,7 +17,7 @@ namespace {
 py::array partition(const py::array& importance, const std::string& heuristic,
                     std::uint32_t workers, std::uint64_t seed, std::uint32_t epoch,
                     const std::optional<Owners>& labels, const std::optional<Owners>& sticky_to,
-                    std::uint32_t previous_workers) {
+                    std::uint32_t previous_workers, double strength) {
   const Scores scores = scores_of(importance);
   std::vector<std::uint32_t> owners;
   {
@@ -31,7 +31,32 @@ py::array partition(const py::array& importance, const std::string& heuristic,
                                                .seed = seed,
                                                .epoch = epoch,
                                                .labels = span_of(labels),
-                                               .sticky_to = previous ? &*previous : nullptr}));
+                                               .sticky_to = previous ? &*previous : nullptr,
+                                               .strength = strength}));
+  }
+  return to_array(std::move(owners));
+}
+
+py::array start(const std::string& name, std::uint64_t examples, std::uint32_t workers,
+                std::uint64_t seed, const std::optional<Owners>& labels, double alpha,
+                const std::string& sizes, const std::optional<std::string>& file) {
+  std::vector<std::uint32_t> owners;
+  {
+    const py::gil_scoped_release release;
+    const placement::StartEntry& entry = find_entry(placement::kStarts, "start", name);
+    if (entry.needs_file != file.has_value()) {
+      throw ConfigError(entry.needs_file ? "start " + name + " needs a file"
+                                         : "only the start file takes a file");
+    }
+    std::optional<placement::Partition> given;
+    if (file) given = placement::read_start(*file, examples, workers);
+    owners = owners_of(entry.function({.examples = examples,
+                                       .workers = workers,
+                                       .seed = seed,
+                                       .labels = span_of(labels),
+                                       .alpha = alpha,
+                                       .sizes = sizes_named(sizes),
+                                       .given = given ? &*given : nullptr}));
   }
   return to_array(std::move(owners));
 }
@@ -91,6 +116,19 @@ double class_skew(const Owners& owners, std::uint32_t workers, const Owners& lab
   return placement::measure_class_skew(partition_of(span_of(owners), workers), span_of(labels));
 }
 
+/// Class skew: largest, mean, mean by chance; size spread.
+py::tuple heterogeneity(const Owners& owners, std::uint32_t workers, const Owners& labels) {
+  placement::ClassSkew skew;
+  double spread = 1;
+  {
+    const py::gil_scoped_release release;
+    const placement::Partition partition = partition_of(span_of(owners), workers);
+    skew = placement::measure_classes(partition, span_of(labels));
+    spread = placement::measure_size_spread(partition);
+  }
+  return py::make_tuple(skew.largest, skew.mean, skew.mean_by_chance, spread);
+}
+
 py::list parts(const Owners& owners, std::uint32_t workers) {
   std::vector<std::vector<std::uint64_t>> lists(workers);
   {
@@ -111,6 +149,16 @@ py::list describe_heuristics() {
   for (const placement::HeuristicEntry& row : placement::kHeuristics) {
     rows.append(py::make_tuple(std::string(row.name), std::string(row.summary), row.uses_importance,
                                row.uses_labels));
+  }
+  return rows;
+}
+
+/// Name, summary, and whether it uses labels and needs a file.
+py::list describe_starts() {
+  py::list rows;
+  for (const placement::StartEntry& row : placement::kStarts) {
+    rows.append(py::make_tuple(std::string(row.name), std::string(row.summary), row.uses_labels,
+                               row.needs_file));
   }
   return rows;
 }
@@ -148,14 +196,20 @@ py::tuple outer_factors(const std::string& name, double lr, double momentum, dou
 void bind_partitions(py::module_& module) {
   using namespace py::literals;
   module.def("partition", partition, "importance"_a, "heuristic"_a, "workers"_a, "seed"_a,
-             "epoch"_a, "labels"_a.noconvert(), "sticky_to"_a.noconvert(), "previous_workers"_a);
+             "epoch"_a, "labels"_a.noconvert(), "sticky_to"_a.noconvert(), "previous_workers"_a,
+             "strength"_a = 0.5);
+  module.def("start", start, "name"_a, "examples"_a, "workers"_a, "seed"_a, "labels"_a.noconvert(),
+             "alpha"_a, "sizes"_a, "file"_a);
   module.def("exchange", exchange, "owners"_a.noconvert(), "workers"_a, "strategy"_a,
              "importance"_a, "fraction"_a, "seed"_a, "epoch"_a, "earlier_exchanges"_a);
   module.def("move_plan", move_plan, "before"_a.noconvert(), "workers_before"_a,
              "after"_a.noconvert(), "workers_after"_a);
   module.def("imbalance", imbalance, "owners"_a.noconvert(), "workers"_a, "importance"_a);
   module.def("class_skew", class_skew, "owners"_a.noconvert(), "workers"_a, "labels"_a.noconvert());
+  module.def("heterogeneity", heterogeneity, "owners"_a.noconvert(), "workers"_a,
+             "labels"_a.noconvert());
   module.def("parts", parts, "owners"_a.noconvert(), "workers"_a);
+  module.def("starts", describe_starts);
   module.def("heuristics", describe_heuristics);
   module.def("exchanges", describe_exchanges);
   module.def("outers", describe_outers);

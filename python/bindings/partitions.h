@@ -2,11 +2,13 @@
 
 #include <cstdint>
 #include <span>
+#include <string>
 #include <string_view>
 #include <vector>
 
 #include "impart/placement/exchanges.h"
 #include "impart/placement/partition.h"
+#include "impart/placement/starts.h"
 #include "python/bindings/arrays.h"
 
 /// Between partitions and arrays of owners.
@@ -23,6 +25,13 @@ inline placement::Partition partition_of(std::span<const std::uint32_t> owners,
 
 inline std::vector<std::uint32_t> owners_of(const placement::Partition& partition) {
   return numbers_of<std::uint32_t>(partition.owners());
+}
+
+inline placement::PartSizes sizes_named(const std::string& name) {
+  if (name == "free") return placement::PartSizes::kFree;
+  if (name == "even") return placement::PartSizes::kEven;
+  constexpr std::string_view kNames[] = {"free", "even"};
+  throw_unknown_name("sizes", name, kNames);
 }
 
 /// What Python calls it.

@@ -19,8 +19,9 @@ from typing import Any, List
 from impart._core import ConfigError, DataError, IoError
 from impart._core import version as __version__
 from impart.dataset import IndexedDataset
-from impart.named import exchanges, heuristics, notions, outers, selections
+from impart.named import exchanges, heuristics, notions, outers, selections, starts
 from impart.partitioning import Imbalance, MovePlan, Partition, exchange, move_plan, partition
+from impart.starting import Heterogeneity, heterogeneity, start
 from impart.tracker import Tracker
 
 # What needs torch, pandas or matplotlib is loaded when it is used.
@@ -39,10 +40,9 @@ _LATER = {
 }
 
 __all__ = [
-    "ConfigError", "DataError", "Imbalance", "IndexedDataset", "IoError", "MovePlan", "Partition",
-    "Tracker", "exchange", "exchanges", "heuristics", "move_plan", "notions", "outers", "partition",
-    "selections",
-    *_LATER,
+    "ConfigError", "DataError", "Heterogeneity", "Imbalance", "IndexedDataset", "IoError", "MovePlan",
+    "Partition", "Tracker", "exchange", "exchanges", "heterogeneity", "heuristics", "move_plan",
+    "notions", "outers", "partition", "selections", "start", "starts", *_LATER,
 ]
 
 

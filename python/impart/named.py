@@ -1,4 +1,4 @@
-"""What can be chosen by name: notions, heuristics, exchanges, selections and outer rules."""
+"""What can be chosen by name: notions, starts, heuristics, exchanges, selections and outer rules."""
 
 from __future__ import annotations
 
@@ -17,6 +17,15 @@ class Notion(NamedTuple):
     description: str
     signals: Tuple[str, ...]  #: what each visit has to bring
     needs_visits: bool  #: False: it is known before the first visit
+
+
+class Start(NamedTuple):
+    """A rule for who owns what in the first epoch."""
+
+    name: str
+    description: str
+    uses_labels: bool
+    needs_file: bool
 
 
 class Heuristic(NamedTuple):
@@ -72,6 +81,22 @@ def notions() -> List[Notion]:
     """
     return [Notion(name, text, tuple(signals), needs)
             for name, text, signals, needs in _core.notions()]
+
+
+def starts() -> List[Start]:
+    """Return the starts: who owns what in the first epoch.
+
+    Returns
+    -------
+    list of Start
+
+    Examples
+    --------
+    >>> import impart
+    >>> [row.name for row in impart.starts() if row.uses_labels]
+    ['by-class', 'dirichlet']
+    """
+    return [Start(*row) for row in _core.starts()]
 
 
 def heuristics() -> List[Heuristic]:
@@ -139,6 +164,7 @@ def outers() -> List[Outer]:
 
 
 NOTIONS = {row.name: row for row in notions()}
+STARTS = {row.name: row for row in starts()}
 HEURISTICS = {row.name: row for row in heuristics()}
 EXCHANGES = {row.name: row for row in exchanges()}
 SELECTIONS = {row.name: row for row in selections()}

@@ -131,7 +131,7 @@ def _as_partition(value: Any, workers: Optional[int] = None) -> Partition:
 
 def partition(importance: Any, heuristic: Heuristic = "stripes", workers: int = 1,
               previous: Any = None, sticky: bool = False, seed: int = 0, epoch: int = 0,
-              labels: Any = None) -> Partition:
+              labels: Any = None, strength: float = 0.5) -> Partition:
     """Deal examples to workers by their importance.
 
     The same owners as those of ``impart partition`` for the same numbers. The interpreter's lock is
@@ -156,6 +156,8 @@ def partition(importance: Any, heuristic: Heuristic = "stripes", workers: int = 
         For random choices; each epoch draws anew.
     labels : array of int, optional
         The class of each example, for ``class-stripes``.
+    strength : float
+        How much importance counts against chance, 0 to 1, for ``graded-blocks``.
 
     Returns
     -------
@@ -193,7 +195,7 @@ def partition(importance: Any, heuristic: Heuristic = "stripes", workers: int = 
     stuck = before if sticky else None
     owners = _core.partition(scores, heuristic, workers, seed, epoch, classes,
                              None if stuck is None else stuck.owners,
-                             0 if stuck is None else stuck.workers)
+                             0 if stuck is None else stuck.workers, float(strength))
     return Partition(owners, workers, scores)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import zlib
 from typing import Any, Callable, Dict, List, NamedTuple, Optional, Tuple, Union
 
 import numpy as np
@@ -34,6 +35,11 @@ class PlacementSpec(NamedTuple):
     shuffle: str
     arrivals_last: bool
     selection: Any = None  #: a name, a function, or a dictionary of the keys of ``selection:``
+    start: Any = "random"  #: a name, or who owns what in epoch 0
+    alpha: float = 0.5
+    sizes: str = "free"
+    warmup_shuffle: bool = False
+    strength: float = 0.5
 
     @property
     def uses_importance(self) -> bool:
@@ -74,6 +80,8 @@ class PlacementSpec(NamedTuple):
         values = self._asdict()
         if callable(self.heuristic):
             values["heuristic"] = _name_of(self.heuristic)
+        if not isinstance(self.start, str):
+            values["start"] = f"owners {zlib.crc32(self.start.owners.data):08x}"
         if self.selection is not None:
             values["selection"] = {key: _name_of(value) if callable(value) else value
                                    for key, value in selection_keys(self).items()}
@@ -124,6 +132,10 @@ def check_spec(spec: PlacementSpec) -> PlacementSpec:
     if spec.exchange is not None:
         named.find(named.EXCHANGES, "exchange", spec.exchange)
     spec.selects  # finds what is wrong with it
+    if isinstance(spec.start, str):
+        start = named.find(named.STARTS, "start", spec.start)
+        if start.needs_file:
+            raise ConfigError("start='file' has no file here; give the owners themselves")
     if not 0 <= spec.fraction <= 1:
         raise ConfigError(f"fraction is {spec.fraction}; it must be between 0 and 1")
     if spec.shuffle not in ("per-worker", "shared"):
@@ -136,10 +148,20 @@ def check_spec(spec: PlacementSpec) -> PlacementSpec:
         epochs=None if spec.epochs is None else as_count(spec.epochs, "epochs", least=1))
 
 
+def as_start(start: Any, workers: int) -> Union[str, Partition]:
+    """A name, or owners as a partition."""
+    if isinstance(start, str):
+        return start
+    owners = start.owners if isinstance(start, Partition) else start
+    return Partition(owners, workers)
+
+
 def _core_spec(spec: PlacementSpec) -> _core.PlacementSpec:
     """The same for the core, to which functions are no names."""
     values = spec._asdict()
     del values["examples"]
+    if not isinstance(spec.start, str):
+        values["start"] = "file"  # what a file would hold is given
     if callable(spec.heuristic):
         values["heuristic"] = None
     values["selection"] = {key: value for key, value in selection_keys(spec).items()
@@ -158,7 +180,9 @@ class Placement:
         self.labels = None if labels is None else as_small_integers(labels, "labels", spec.examples)
         self.epoch = -1
         self.partition: Optional[Partition] = None
-        self._ownership = _core.Ownership(_core_spec(self.spec), self.spec.examples, self.labels)
+        given = None if isinstance(self.spec.start, str) else self.spec.start.owners
+        self._ownership = _core.Ownership(_core_spec(self.spec), self.spec.examples, self.labels,
+                                          given)
 
     def needs_visits_before(self, epoch: int) -> bool:
         """Whether what happens up to this epoch depends on what was observed."""

@@ -14,7 +14,7 @@ from impart._arrays import as_count, as_ids, as_workers, from_bytes, to_bytes
 from impart._core import ConfigError, DataError
 from impart._distributed import rank_and_size
 from impart.partitioning import Partition
-from impart.placement import Placement, PlacementSpec
+from impart.placement import Placement, PlacementSpec, as_start
 from impart.tracker import Tracker
 
 try:
@@ -86,6 +86,15 @@ class ImportanceSampler(_Sampler):
         In every epoch visit what has just moved to a worker after what it had before.
     group : torch.distributed.ProcessGroup, optional
         Over which the tracker is synchronised.
+    start : str, Partition or array of int
+        Who owns what in epoch 0: one of ``impart.starts()``, or the worker of each example. What is
+        not random stays through the warm-up.
+    alpha, sizes
+        Of the start ``dirichlet``: see ``impart.start``.
+    warmup_shuffle : bool
+        Warm up with random partitions after a start that is not random, too.
+    strength : float
+        Of the heuristic ``graded-blocks``: how much importance counts against chance, 0 to 1.
 
     Warns
     -----
@@ -115,7 +124,9 @@ class ImportanceSampler(_Sampler):
                  notion: Optional[str] = None, sticky: bool = False,
                  exchange: Optional[str] = None, fraction: float = 0.1, labels: Any = None,
                  shuffle: str = "per-worker", arrivals_last: bool = False,
-                 selection: Any = None, group: Any = None) -> None:
+                 selection: Any = None, group: Any = None, start: Any = "random",
+                 alpha: float = 0.5, sizes: str = "free", warmup_shuffle: bool = False,
+                 strength: float = 0.5) -> None:
         if uneven not in ("pad", "drop", "weight"):
             raise ConfigError(f"uneven is {uneven!r}; it must be 'pad', 'drop' or 'weight'")
         here, everyone = rank_and_size(group)
@@ -132,7 +143,8 @@ class ImportanceSampler(_Sampler):
             interval=interval, ignore=_ignored(ignore, tracker), epochs=epochs, seed=seed,
             sticky=bool(sticky), exchange=None if exchange == "none" else exchange,
             fraction=float(fraction), shuffle=shuffle, arrivals_last=bool(arrivals_last),
-            selection=selection)
+            selection=selection, start=as_start(start, workers), alpha=float(alpha), sizes=sizes,
+            warmup_shuffle=bool(warmup_shuffle), strength=float(strength))
         self._placement = Placement(_with_notion(spec, tracker), labels)
         self.tracker = tracker if tracker is not None else _make_tracker(self._placement.spec)
         self._check(labels)
@@ -158,6 +170,11 @@ class ImportanceSampler(_Sampler):
         named_heuristic = None if callable(spec.heuristic) else named.HEURISTICS[spec.heuristic]
         if named_heuristic and named_heuristic.uses_labels and labels is None:
             raise ConfigError(f"{spec.heuristic} needs labels")
+        if isinstance(spec.start, str) and named.STARTS[spec.start].uses_labels and labels is None:
+            raise ConfigError(f"start {spec.start} needs labels")
+        if not isinstance(spec.start, str) and len(spec.start) != spec.examples:
+            raise ConfigError(f"the start is of {len(spec.start)} examples, the sampler for "
+                              f"{spec.examples}")
         if self.tracker is None:
             return
         if self.tracker.num_examples != spec.examples:
@@ -281,7 +298,7 @@ class ImportanceSampler(_Sampler):
         self._visits = None
 
     def _prepare_first(self) -> None:
-        """Epoch 0 is dealt at random: nothing has to be known for it."""
+        """Nothing has to be known for epoch 0."""
         if self.epoch < 0:
             self._placement.prepare(0, None)
 
@@ -368,8 +385,9 @@ class ImportanceSampler(_Sampler):
             raise ConfigError(f"the state was saved by {state['world_size']} ranks, and now there "
                               f"are {self.world_size}")
         mine = {**self._placement.spec.describe(), "uneven": self.uneven}
-        # Older states knew no arrivals, or no selections.
-        saved = {"arrivals_last": False, "selection": None, **state["spec"], "uneven": state["uneven"]}
+        # Older states knew no arrivals, no selections, or no starts.
+        saved = {"arrivals_last": False, "selection": None, "start": "random", **state["spec"],
+                 "uneven": state["uneven"]}
         for key, value in saved.items():
             if mine.get(key) != value:
                 raise ConfigError(f"the saved sampler has {key} {value!r}, this one "

@@ -112,6 +112,98 @@ class PartitionTest(CommandTest):
         os.close(side)
 
 
+class StartTest(CommandTest):
+    """`impart partition --start`: who owns what before anything is known."""
+
+    LABELS = [i * 7 % 5 for i in range(60)]
+
+    def labels(self):
+        return self.write("labels.txt", "".join(f"{label}\n" for label in self.LABELS))
+
+    def test_by_class_cuts_what_is_sorted_by_label_and_id(self):
+        self.labels()
+        out = self.succeed("partition", "--start", "by-class", "--labels", "labels.txt", "--workers",
+                           4, "--seed", 1, "-o", "owners.csv")
+        order = sorted(range(60), key=lambda i: (self.LABELS[i], i))
+        expected = [None] * 60
+        for at, example in enumerate(order):
+            expected[example] = at // 15
+        self.assertEqual(self.owners(), expected)
+        self.assertIn("4 of 15 to 15 examples", out)
+
+    def test_labels_may_be_csv_npy_or_lines(self):
+        self.labels()
+        self.write("labels.csv", "label,id\n" + "".join(
+            f"{label},{i}\n" for i, label in reversed(list(enumerate(self.LABELS)))))
+        self.write("labels.npy", npy("q", self.LABELS))
+        found = []
+        for name in ["labels.txt", "labels.csv", "labels.npy"]:
+            self.succeed("partition", "--start", "dirichlet", "--alpha", 0.3, "--labels", name,
+                         "--workers", 4, "--seed", 5, "-o", "owners.csv")
+            found.append(self.owners())
+        self.assertEqual(found[0], found[1])
+        self.assertEqual(found[0], found[2])
+
+    def test_json_says_sizes_and_skew(self):
+        self.labels()
+        base = ["partition", "--labels", "labels.txt", "--workers", 5, "--json", "--start"]
+        sorted_parts = json.loads(self.succeed(*base, "by-class"))
+        self.assertEqual(sorted_parts["sizes"], [12] * 5)
+        self.assertAlmostEqual(sorted_parts["class_skew"], 0.8)
+        self.assertEqual(sorted_parts["size_spread"], 1)
+        drawn = json.loads(self.succeed(*base, "dirichlet", "--alpha", 0.1))
+        self.assertEqual(sum(drawn["sizes"]), 60)
+        self.assertGreater(drawn["size_spread"], 1.1)
+        even = json.loads(self.succeed(*base, "dirichlet", "--alpha", 0.1, "--sizes", "even"))
+        self.assertEqual(even["sizes"], [12] * 5)
+        self.assertGreater(even["mean_class_skew"], 2 * even["mean_class_skew_by_chance"])
+
+    def test_examples_stand_in_for_labels_that_are_not_needed(self):
+        self.succeed("partition", "--start", "contiguous", "--examples", 5, "--workers", 2, "-o",
+                     "owners.csv")
+        self.assertEqual(self.owners(), [0, 0, 1, 1, 1])
+        self.succeed("partition", "--start", "file", "--start-file", "owners.csv", "--examples", 5,
+                     "--workers", 3, "-o", "again.csv")
+        self.assertEqual(self.owners("again.csv"), [0, 0, 1, 1, 1])
+
+    def test_wrong_usage(self):
+        self.labels()
+        self.scores(60)
+        base = ["partition", "--workers", 2]
+        self.fail_with(2, "--importance is missing", *base)
+        self.fail_with(2, "start by-class needs --labels", *base, "--start", "by-class")
+        self.fail_with(2, "start random needs --labels, or --examples", *base, "--start", "random")
+        self.fail_with(2, "unknown start 'byclass', did you mean 'by-class'?", *base, "--start",
+                       "byclass", "--labels", "labels.txt")
+        self.fail_with(2, "excludes", *base, "--start", "random", "--importance", "scores.csv")
+        self.fail_with(2, "--alpha requires --start", *base, "--importance", "scores.csv", "--alpha", 1)
+        self.fail_with(2, "alpha 0 is not between", *base, "--start", "dirichlet", "--labels",
+                       "labels.txt", "--alpha", 0)
+        self.fail_with(2, "unknown sizes 'evn', did you mean 'even'?", *base, "--start", "dirichlet",
+                       "--labels", "labels.txt", "--sizes", "evn")
+        self.fail_with(2, "must end in .csv, .npy or .txt", *base, "--start", "by-class", "--labels",
+                       "labels.dat")
+        self.write("bad.txt", "0\n1\nx\n")
+        self.fail_with(65, "bad.txt:3: label 'x' is not a whole number", *base, "--start", "by-class",
+                       "--labels", "bad.txt")
+        self.write("owners.csv", "id,worker\n0,0\n1,0\n1,1\n")
+        self.fail_with(65, "owners.csv:4: id 1 is a duplicate", *base, "--start", "file",
+                       "--start-file", "owners.csv", "--examples", 3)
+
+
+class GradedTest(CommandTest):
+    def test_strength_leads_from_chance_to_blocks(self):
+        self.scores(200)
+        base = ["partition", "--importance", "scores.csv", "--workers", 4]
+        self.succeed(*base, "--heuristic", "blocks", "-o", "blocks.csv")
+        self.succeed(*base, "--heuristic", "graded-blocks", "--strength", 1, "-o", "owners.csv")
+        self.assertEqual(self.owners(), self.owners("blocks.csv"))
+        ks = [json.loads(self.succeed(*base, "--heuristic", "graded-blocks", "--strength", strength,
+                                      "--json"))["imbalance_ks"] for strength in [0, 0.5, 1]]
+        self.assertLess(ks[0] + 0.1, ks[1])
+        self.assertLess(ks[1] + 0.1, ks[2])
+
+
 class BadInputTest(CommandTest):
     def test_wrong_usage(self):
         self.scores()

@@ -36,10 +36,10 @@ bool is_valid(const RunConfig& config) {
   }
 }
 
-/// Runs on images, on language, on texts with classes, and with coarse classes: from one to another
-/// several keys would have to change at once.
+/// Runs on images, on language, on texts with classes, with coarse classes, and from a file of
+/// owners: from one to another several keys would have to change at once.
 std::vector<RunConfig> starts() {
-  std::vector<RunConfig> configs(4);
+  std::vector<RunConfig> configs(5);
   configs[1].data.name = "generated";
   configs[1].model.name = "gpt-tiny";
   configs[2].data.name = "table";
@@ -47,6 +47,8 @@ std::vector<RunConfig> starts() {
   configs[2].model.name = "text-encoder";
   configs[3].data.name = "cifar100";
   configs[3].data.coarse = true;
+  configs[4].partition.start = "file";
+  configs[4].partition.start_file = "owners.csv";
   return configs;
 }
 

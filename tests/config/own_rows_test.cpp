@@ -47,13 +47,19 @@ placement::Selected visit_every_second(const placement::SelectionInput& input,
           .weights = std::vector<float>(input.examples, 2.0f)};
 }
 
+placement::Partition start_with_one(const placement::StartSpec& spec) {
+  placement::check_start(spec);
+  return {std::vector<WorkerId>(spec.examples, WorkerId{1}), spec.workers};
+}
+
 const placement::OwnRows kOwn{
     .heuristics = {{{"backwards", "the last worker first", deal_backwards}}},
     .exchanges = {{{"turn", "the first becomes the last", turn_around},
                    placement::ImportanceSource::kNone}},
     .notions = {{{"visits", "how often it was visited", number_of_visits},
                  importance::StateSet::kLossMean}},
-    .selections = {{{"every-second", "half of each part", visit_every_second}}}};
+    .selections = {{{"every-second", "half of each part", visit_every_second}}},
+    .starts = {{{"all-to-one", "the others wait", start_with_one}}}};
 
 RunConfig make_config() {
   RunConfig config{.epochs = 4};
@@ -79,6 +85,15 @@ TEST(OwnRows, DecideInAPlacement) {
   EXPECT_EQ(placement.partition(), dealt);
   placement.prepare_epoch(2, {});
   EXPECT_EQ(placement.partition(), turn_around(dealt, {}, {}));
+}
+
+TEST(OwnRows, StartAPlacement) {
+  RunConfig config = make_config();
+  config.partition.start = "all-to-one";
+  EXPECT_NO_THROW(validate(config, {.rows = kOwn}));
+  placement::Placement placement(placement_spec(config, kOwn), {.examples = 9});
+  placement.prepare_epoch(0, {});
+  EXPECT_EQ(placement.partition().sizes(), (std::vector<std::uint64_t>{0, 9, 0}));
 }
 
 TEST(OwnRows, SelectInAPlacement) {

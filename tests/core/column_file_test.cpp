@@ -147,5 +147,32 @@ TEST(ColumnFiles, MustEndInAKnownExtension) {
             "scores.txt: the file name must end in .csv or .npy");
 }
 
+TEST(IntegerLines, AreOneNumberPerExample) {
+  const TemporaryFolder folder;
+  EXPECT_EQ(read_integers(folder.write("labels.txt", "3\n0\r\n 7 \n\n"), "label"),
+            (std::vector<std::uint32_t>{3, 0, 7}));
+  EXPECT_TRUE(read_integers(folder.write("none.txt", ""), "label").empty());
+}
+
+TEST(IntegerLines, NameTheLineThatIsWrong) {
+  const TemporaryFolder folder;
+  const auto complaint_about = [&](std::string_view content) {
+    const std::string path = folder.write("labels.txt", content);
+    const std::string message = message_of<DataError>([&] { read_integers(path, "label"); });
+    return message.substr(std::min(message.find("labels.txt"), message.size()));
+  };
+  EXPECT_EQ(complaint_about("1\ncat\n"), "labels.txt:2: label 'cat' is not a whole number from 0");
+  EXPECT_EQ(complaint_about("1\n\n2\n"),
+            "labels.txt:2: empty; line 3 would belong to another example");
+}
+
+TEST(PlaceOfExample, IsALineOrAnElement) {
+  const TemporaryFolder folder;
+  const std::string csv = folder.write("owners.csv", "worker,id\n0,2\n0,1\n1,0\n");
+  EXPECT_EQ(place_of_example(csv, 1), csv + ":3");
+  EXPECT_EQ(place_of_example("owners.npy", 1), "owners.npy: element 1");
+  EXPECT_EQ(place_of_example("owners.txt", 1), "owners.txt:2");
+}
+
 }  // namespace
 }  // namespace impart

@@ -115,6 +115,23 @@ TEST(PortableLog, AgreesWithTheLibrary) {
   EXPECT_EQ(portable_log(1.0), 0.0);
 }
 
+TEST(PortableExp, AgreesWithTheLibrary) {
+  auto random = stream();
+  for (int i = 0; i < 100'000; ++i) {
+    const double x = -700 * random.uniform() * random.uniform();
+    ASSERT_NEAR(portable_exp(x) / std::exp(x), 1, 1e-15) << x;
+  }
+  EXPECT_EQ(portable_exp(0), 1.0);
+  EXPECT_EQ(portable_exp(-1e300), 0.0);
+  EXPECT_EQ(portable_exp(-std::numeric_limits<double>::infinity()), 0.0);
+}
+
+TEST(NormalQuantile, IsTheInverseOfTheDistribution) {
+  for (const double p : {1e-12, 0.001, 0.2, 0.5, 0.8, 0.999}) {
+    EXPECT_NEAR(0.5 * std::erfc(-normal_quantile(p) / std::sqrt(2)) / p, 1, 1e-12) << p;
+  }
+}
+
 TEST(Shuffle, MakesEveryPermutationEquallyLikely) {
   std::vector<int> counts(6);
   auto random = stream(3);

@@ -22,6 +22,15 @@ void read_integers_csv(Bytes input) {
   read_integers(folder.write("s.csv", input), "importance");
 }
 
+void read_integers_txt(Bytes input) {
+  static const Folder folder;
+  read_integers(folder.write("s.txt", input), "label");
+}
+
+std::vector<std::string> txt_seeds() {
+  return {"1\n2\n3\n", "+7\r\n\n 8"};
+}
+
 std::vector<std::string> csv_seeds() {
   return {"id,importance\n0,1\n1,2\n2,3\n", "\"importance\", id\r\n+3,1\r\n1e5,0\r\n"};
 }

@@ -9,15 +9,20 @@ EXCHANGES = ["partial", "is", "is-pair", "ilag-pair", "balance-pair"]
 
 
 def examples_to_give(parts, fraction, earlier):
-    """What `earlier + 1` exchanges give in all, less what the earlier ones gave."""
-    smallest = min(map(len, parts))
-    upto = lambda exchanges: math.floor(fraction * smallest * exchanges + 1e-9)
-    return upto(earlier + 1) - upto(earlier)
+    """For each worker what `earlier + 1` exchanges give in all, less what the earlier ones gave.
+
+    Parts that differ by one give as many as the smallest.
+    """
+    sizes = [len(part) for part in parts]
+    if max(sizes) - min(sizes) <= 1:
+        sizes = [min(sizes)] * len(sizes)
+    upto = lambda size, exchanges: math.floor(fraction * size * exchanges + 1e-9)
+    return [upto(size, earlier + 1) - upto(size, earlier) for size in sizes]
 
 
-def choose_uniformly(parts, count, seed, epoch):
+def choose_uniformly(parts, counts, seed, epoch):
     chosen = []
-    for worker, part in enumerate(parts):
+    for worker, (part, count) in enumerate(zip(parts, counts)):
         stream = Stream(seed, "exchange", epoch, worker)
         pool = list(part)
         for slot in range(count):
@@ -27,7 +32,7 @@ def choose_uniformly(parts, count, seed, epoch):
     return chosen
 
 
-def choose_by_importance(parts, scores, count, seed, epoch):
+def choose_by_importance(parts, scores, counts, seed, epoch):
     """An exponential race; examples of weight 0 come after all others, in random order."""
     shift = min(min(scores, default=0.0), 0.0)
     chosen = []
@@ -38,37 +43,36 @@ def choose_by_importance(parts, scores, count, seed, epoch):
             time = stream.exponential()
             weight = scores[example] - shift
             finish[example] = (0, time / weight) if weight > 0 else (1, time)
-        chosen.append(sorted(part, key=lambda e: finish[e] + (e,))[:count])
+        chosen.append(sorted(part, key=lambda e: finish[e] + (e,))[:counts[worker]])
     return chosen
 
 
-def send_along_permutations(owners, chosen, count, seed, epoch):
+def send_along_permutations(owners, chosen, seed, epoch):
+    """In each slot those who still have something to give permute among themselves."""
     stream = Stream(seed, "exchange-route", epoch)
     after = list(owners)
-    for slot in range(count):
-        receiver = stream.shuffle(list(range(len(chosen))))
-        for worker, examples in enumerate(chosen):
-            after[examples[slot]] = receiver[worker]
+    for slot in range(max(map(len, chosen))):
+        givers = [w for w, examples in enumerate(chosen) if len(examples) > slot]
+        for giver, receiver in zip(givers, stream.shuffle(list(givers))):
+            after[chosen[giver][slot]] = receiver
     return after
 
 
-def pair_extremes(keys):
-    """Largest with smallest, second with last but one, ...; ties by worker."""
-    order = sorted(range(len(keys)), key=lambda w: (-keys[w], w))
+def pair_extremes(keys, counts):
+    """Largest with smallest, second with last but one, ...; ties by worker; who gives nothing, none."""
+    order = sorted((w for w in range(len(keys)) if counts[w]), key=lambda w: (-keys[w], w))
     return [(order[i], order[-1 - i]) for i in range(len(order) // 2)]
 
 
 def swap_chosen(owners, pairs, chosen):
     after = list(owners)
     for a, b in pairs:
-        for example in chosen[a]:
-            after[example] = b
-        for example in chosen[b]:
-            after[example] = a
+        for of_a, of_b in zip(chosen[a], chosen[b]):  # as many as the smaller of the two offers
+            after[of_a], after[of_b] = b, a
     return after
 
 
-def swap_to_balance(owners, parts, scores, count):
+def swap_to_balance(owners, parts, scores, counts):
     """The rich gives its first of the ranking, the poor its last, as many as balance best."""
     sums = []
     for part in parts:
@@ -77,7 +81,8 @@ def swap_to_balance(owners, parts, scores, count):
             total += scores[example]
         sums.append(total)
     after = list(owners)
-    for rich, poor in pair_extremes(sums):
+    for rich, poor in pair_extremes(sums, counts):
+        count = min(counts[rich], counts[poor])
         hardest = sorted(parts[rich], key=lambda e: (-scores[e], e))[:count]
         easiest = sorted(parts[poor], key=lambda e: (-scores[e], e))[::-1][:count]
         gaps = [sums[rich] - sums[poor]]
@@ -93,16 +98,16 @@ def exchange(name, importance, previous, workers, fraction, seed, epoch, earlier
     """Owners after the exchange."""
     scores = finite_scores(importance)
     parts = parts_of(previous, workers)
-    count = examples_to_give(parts, fraction, earlier)
+    counts = examples_to_give(parts, fraction, earlier)
     if name == "partial":
-        chosen = choose_uniformly(parts, count, seed, epoch)
-        return send_along_permutations(previous, chosen, count, seed, epoch)
+        chosen = choose_uniformly(parts, counts, seed, epoch)
+        return send_along_permutations(previous, chosen, seed, epoch)
     if name == "balance-pair":
-        return swap_to_balance(previous, parts, scores, count)
-    chosen = choose_by_importance(parts, scores, count, seed, epoch)
+        return swap_to_balance(previous, parts, scores, counts)
+    chosen = choose_by_importance(parts, scores, counts, seed, epoch)
     if name == "is":
-        return send_along_permutations(previous, chosen, count, seed, epoch)
+        return send_along_permutations(previous, chosen, seed, epoch)
     assert name in ("is-pair", "ilag-pair")
-    # An empty part has no largest importance, but then nobody gives anything.
+    # An empty part has no largest importance, and nothing to give.
     keys = [max((scores[e] for e in part), default=-math.inf) for part in parts]
-    return swap_chosen(previous, pair_extremes(keys), chosen)
+    return swap_chosen(previous, pair_extremes(keys, counts), chosen)

@@ -20,6 +20,7 @@
 #include "impart/placement/imbalance.h"
 #include "impart/placement/move_plan.h"
 #include "impart/placement/schedule.h"
+#include "impart/placement/starts.h"
 
 namespace impart {
 namespace {
@@ -115,7 +116,8 @@ TEST(Golden, Partitions) {
                                         .seed = c["seed"],
                                         .epoch = c["epoch"],
                                         .labels = labels,
-                                        .sticky_to = previous ? &*previous : nullptr});
+                                        .sticky_to = previous ? &*previous : nullptr,
+                                        .strength = c["strength"]});
     if (!c["owners"].is_null()) {
       ASSERT_EQ(partition, partition_of(c["owners"], c["workers"])) << describe(c);
     }
@@ -136,6 +138,22 @@ TEST(Golden, Partitions) {
     ASSERT_EQ(plan.moves.size(), c["moved"]) << describe(c);
     if (c["messages"].is_null()) continue;
     ASSERT_EQ(plan.messages(), c["messages"]) << describe(c);
+  }
+}
+
+TEST(Golden, Starts) {
+  for (const json& c : section("starts")) {
+    const auto labels = c["labels"].get<std::vector<std::uint32_t>>();
+    const auto& start = find_entry(placement::kStarts, "start", c["start"].get<std::string>());
+    const placement::Partition partition =
+        start.function({.examples = labels.size(),
+                        .workers = c["workers"],
+                        .seed = c["seed"],
+                        .labels = labels,
+                        .alpha = c["alpha"],
+                        .sizes = c["sizes"] == "even" ? placement::PartSizes::kEven
+                                                      : placement::PartSizes::kFree});
+    ASSERT_EQ(partition, partition_of(c["owners"], c["workers"])) << describe(c);
   }
 }
 
@@ -225,6 +243,9 @@ TEST(Golden, Schedules) {
       switch (event.kind) {
         case placement::ScheduleEvent::Kind::kRandom:
           events.push_back({"random", event.epoch});
+          break;
+        case placement::ScheduleEvent::Kind::kStart:
+          events.push_back({"start", event.epoch});
           break;
         case placement::ScheduleEvent::Kind::kExchange:
           events.push_back({"exchange", event.epoch});

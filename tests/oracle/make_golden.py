@@ -12,7 +12,7 @@ import numpy as np
 import inputs
 from notions import NOTIONS, Table
 from philox import ALL_WORKERS, KNOWN_ANSWERS, Stream, check_known_answers, philox4x32_10
-from placement_cases import exchange_cases, order_cases, partition_cases
+from placement_cases import exchange_cases, order_cases, partition_cases, start_cases
 from schedules import schedule
 
 
@@ -142,7 +142,7 @@ def writable(value):
 def main(path):
     check_known_answers()
     sections = {"philox": philox_cases, "streams": stream_cases, "partitions": partition_cases,
-                "exchanges": exchange_cases, "orders": order_cases, "notions": notion_cases,
+                "starts": start_cases, "exchanges": exchange_cases, "orders": order_cases, "notions": notion_cases,
                 "schedules": schedule_cases}
     texts = []
     for name, make in sections.items():

@@ -1,10 +1,12 @@
 """Ranking, heuristics (plain and sticky) and epoch orders. A partition is a list of owners."""
 
 import math
+from statistics import NormalDist
 
 from philox import Stream
 
-HEURISTICS = ["random", "stripes", "blocks", "snake", "balanced", "class-stripes"]
+HEURISTICS = ["random", "stripes", "blocks", "snake", "balanced", "class-stripes",
+              "graded-blocks"]
 
 
 def finite_scores(importance):
@@ -47,6 +49,16 @@ def blocks(importance, workers):
         for example in order[edges[w] : edges[w + 1]]:
             owners[example] = w
     return owners
+
+
+def graded(importance, strength, seed, epoch):
+    """What graded blocks are cut by: normal scores of the ranks, and noise."""
+    count = len(importance)
+    scores = [0.0] * count
+    for rank, example in enumerate(ranking(importance)):
+        scores[example] = strength * NormalDist().inv_cdf((count - rank - 0.5) / count)
+    stream = Stream(seed, "graded-blocks", epoch)
+    return [score + (1 - strength) * stream.normal() for score in scores]
 
 
 def most_kept_by_blocks(importance, workers, previous):
@@ -108,7 +120,8 @@ def least_sum_first(row, workers, sums):
     return sorted(workers, key=lambda w: (sums[w], w))
 
 
-def partition(heuristic, importance, workers, seed=0, epoch=0, labels=None, sticky_to=None):
+def partition(heuristic, importance, workers, seed=0, epoch=0, labels=None, sticky_to=None,
+              strength=0.5):
     """Owners by the heuristic; sticky blocks have no unique answer: see most_kept_by_blocks."""
     if heuristic == "random":
         assert sticky_to is None
@@ -116,6 +129,9 @@ def partition(heuristic, importance, workers, seed=0, epoch=0, labels=None, stic
     if heuristic == "blocks":
         assert sticky_to is None
         return blocks(importance, workers)
+    if heuristic == "graded-blocks":
+        return partition("blocks", graded(importance, strength, seed, epoch), workers,
+                         sticky_to=sticky_to)
     order = ranking(importance)
     if heuristic == "stripes":
         return deal_rows(order, workers, ascending, sticky_to)

@@ -6,25 +6,30 @@ import inputs
 from exchanges import EXCHANGES, exchange
 from measures import (class_skew, coefficient_of_variation, largest_ks_distance,
                       moves_and_messages)
-from partitions import HEURISTICS, blocks, epoch_order, most_kept_by_blocks, partition
+from partitions import HEURISTICS, blocks, epoch_order, graded, most_kept_by_blocks, partition
+from starts import STARTS, start
 
 
 def partition_case(heuristic, importance, workers, label_list, sticky_to=None, sticky_workers=None,
-                   seed=0, epoch=0):
-    any_naming = heuristic == "blocks" and sticky_to is not None
+                   seed=0, epoch=0, strength=0.5):
+    any_naming = heuristic in ("blocks", "graded-blocks") and sticky_to is not None
     if any_naming:
-        owners = blocks(importance, workers)  # the same parts under other names
-        kept = most_kept_by_blocks(importance, workers, sticky_to)
+        scores = importance
+        if heuristic == "graded-blocks":
+            scores = graded(importance, strength, seed, epoch)
+        owners = blocks(scores, workers)  # the same parts under other names
+        kept = most_kept_by_blocks(scores, workers, sticky_to)
         moved, messages = len(owners) - kept, None
     else:
-        owners = partition(heuristic, importance, workers, seed, epoch, label_list, sticky_to)
+        owners = partition(heuristic, importance, workers, seed, epoch, label_list, sticky_to,
+                           strength)
         kept = moved = messages = None
         if sticky_to is not None:
             moved, messages = moves_and_messages(sticky_to, owners)
             kept = len(owners) - moved
     return {
         "heuristic": heuristic, "importance": importance, "workers": workers, "seed": seed,
-        "epoch": epoch, "labels": label_list, "sticky_to": sticky_to,
+        "epoch": epoch, "strength": strength, "labels": label_list, "sticky_to": sticky_to,
         "sticky_workers": sticky_workers, "owners": None if any_naming else owners, "kept": kept,
         "cv": coefficient_of_variation(owners, workers, importance),
         "ks": largest_ks_distance(owners, workers, importance),
@@ -48,8 +53,9 @@ def partition_cases():
                     label_kind = inputs.LABEL_KINDS[len(result) % len(inputs.LABEL_KINDS)]
                     labels = inputs.labels(label_kind, count, rng) if with_labels else None
                     seed, epoch = inputs.SEEDS[len(result) % len(inputs.SEEDS)], len(result) % 100
+                    strength = [0.0, 0.3, 0.8, 1.0][len(result) % 4]
                     result.append(partition_case(heuristic, importance, workers, labels,
-                                                 seed=seed, epoch=epoch))
+                                                 seed=seed, epoch=epoch, strength=strength))
                     if heuristic == "random":
                         continue
                     before = max(1, workers + [0, 0, 2, -1][rng.integers(4)])
@@ -58,6 +64,21 @@ def partition_cases():
                                                  before))
     for importance in [[1.0, -1.0], [2.0, 1.0, -1.0, -2.0]]:  # means that differ around 0
         result.append(partition_case("blocks", importance, 2, None))
+    return result
+
+
+def start_cases():
+    rng = np.random.default_rng(5)
+    result = []
+    for count, workers in [(0, 2), (1, 3), (4, 9), (30, 1), (60, 4), (101, 7), (300, 10)]:
+        for kind in inputs.LABEL_KINDS:
+            labels = inputs.labels(kind, count, rng)
+            for name in STARTS:
+                for alpha, sizes in [(0.1, "free"), (1.0, "even"), (10.0, "free"), (0.3, "even")]:
+                    seed = inputs.SEEDS[len(result) % len(inputs.SEEDS)]
+                    result.append({"start": name, "labels": labels, "workers": workers,
+                                   "seed": seed, "alpha": alpha, "sizes": sizes,
+                                   "owners": start(name, labels, workers, seed, alpha, sizes)})
     return result
 
 

@@ -33,7 +33,8 @@ TEST(Exchanges, KeepTheLongRunMeanAtTheFraction) {
   std::uint64_t given = 0;
   for (std::uint64_t earlier = 0; earlier < 100; ++earlier) {
     given +=
-        examples_to_give(partition, importance, {.fraction = 0.1, .earlier_exchanges = earlier});
+        examples_to_give(partition, importance, {.fraction = 0.1, .earlier_exchanges = earlier})
+            .back();
   }
   EXPECT_EQ(given, 70u);  // 0.1 of 7 examples, 100 times
 }
@@ -41,7 +42,8 @@ TEST(Exchanges, KeepTheLongRunMeanAtTheFraction) {
 TEST(Exchanges, DoNotLoseAnExampleToRounding) {
   const std::vector<float> importance(400, 1.0f);
   const Partition partition = deal_in_stripes(importance, {.workers = 4});
-  EXPECT_EQ(examples_to_give(partition, importance, {.fraction = 0.29}), 29u);
+  EXPECT_EQ(examples_to_give(partition, importance, {.fraction = 0.29}),
+            (std::vector<std::uint64_t>{29, 29, 29, 29}));
 }
 
 TEST(Partial, SendsToManyWorkersAndMovesAlmostTheFraction) {
@@ -68,8 +70,10 @@ TEST(ImportanceSampling, DrawsInProportionToImportance) {
   std::vector<WorkerId> owners;
   for (std::uint32_t i = 0; i < 4000; ++i) owners.push_back(WorkerId{i / 2});
   const Partition partition(owners, 2000);
+  const std::vector<std::uint64_t> one_each(2000, 1);
   int important = 0;
-  for (const auto& chosen : choose_by_importance(partition.parts(), scores, 1, {.seed = 3})) {
+  for (const auto& chosen :
+       choose_by_importance(partition.parts(), scores, one_each, {.seed = 3})) {
     important += scores[index(chosen[0])] == 3.0f ? 1 : 0;
   }
   EXPECT_NEAR(important / 2000.0, 0.75, 0.04);
@@ -89,10 +93,37 @@ TEST(Pairs, HaveOnePartnerEachAndLeaveTheMiddleOneOut) {
 
 TEST(Pairs, PutTheLargestImportanceTogetherWithTheSmallest) {
   const std::vector<double> keys = {0.5, 9, 3, 1};
-  const auto pairs = pair_extremes(keys);
+  const auto pairs = pair_extremes(keys, std::vector<std::uint64_t>(keys.size(), 1));
   ASSERT_EQ(pairs.size(), 2u);
   EXPECT_EQ(pairs[0], (std::pair{WorkerId{1}, WorkerId{0}}));
   EXPECT_EQ(pairs[1], (std::pair{WorkerId{2}, WorkerId{3}}));
+}
+
+TEST(Pairs, LeaveOutWhoOffersNothing) {
+  const auto pairs =
+      pair_extremes(std::vector<double>{5, 9, 3, 1}, std::vector<std::uint64_t>{2, 0, 1, 1});
+  ASSERT_EQ(pairs.size(), 1u);
+  EXPECT_EQ(pairs[0], (std::pair{WorkerId{0}, WorkerId{3}}));
+}
+
+TEST(Partial, LetsUnevenPartsGiveTheirOwnShare) {
+  // 60, 30 and 10 examples: in each of the first slots three permute, then two, then one with
+  // itself.
+  std::vector<WorkerId> owners;
+  for (std::uint32_t i = 0; i < 100; ++i)
+    owners.push_back(WorkerId{i < 60 ? 0u : i < 90 ? 1u : 2u});
+  const Partition before(owners, 3);
+  const std::vector<float> nothing(100);
+  std::vector<double> given(3);
+  for (std::uint32_t epoch = 0; epoch < 200; ++epoch) {
+    const Partition after = exchange_uniformly(before, nothing, {.fraction = 0.5, .epoch = epoch});
+    ASSERT_EQ(after.sizes(), before.sizes());
+    for (const Move& move : diff(before, after).moves) given[index(move.from)] += 1.0 / 200;
+  }
+  // A permutation of k moves k - 1 on average: 5 slots of three, 10 of two.
+  EXPECT_NEAR(given[2], 5 * 2.0 / 3, 0.3);
+  EXPECT_NEAR(given[1], 5 * 2.0 / 3 + 10 * 0.5, 0.4);
+  EXPECT_NEAR(given[0], given[1], 0.4);
 }
 
 double cv_of_sums(const Partition& partition, const std::vector<float>& scores) {

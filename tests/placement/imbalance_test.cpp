@@ -6,6 +6,7 @@
 #include <gtest/gtest.h>
 
 #include "impart/placement/contract.h"
+#include "impart/placement/heuristics.h"
 
 namespace impart::placement {
 namespace {
@@ -67,6 +68,38 @@ TEST(ClassSkew, IsTheLargestTotalVariationDistance) {
   const Partition mixed({WorkerId{0}, WorkerId{1}, WorkerId{0}, WorkerId{1}}, 2);
   EXPECT_DOUBLE_EQ(measure_class_skew(apart, labels), 0.5);
   EXPECT_DOUBLE_EQ(measure_class_skew(mixed, labels), 0);
+}
+
+TEST(ClassSkew, IsTheMeanOverWorkersThatHaveExamples) {
+  const std::vector<std::uint32_t> labels = {7, 7, 9, 9};
+  const Partition uneven({WorkerId{0}, WorkerId{2}, WorkerId{2}, WorkerId{2}}, 3);
+  const ClassSkew skew = measure_classes(uneven, labels);
+  EXPECT_DOUBLE_EQ(skew.largest, 0.5);
+  EXPECT_DOUBLE_EQ(skew.mean, (0.5 + 1.0 / 6) / 2);
+}
+
+TEST(ClassSkew, KnowsWhatChanceWouldBe) {
+  std::vector<std::uint32_t> labels;
+  for (std::uint32_t i = 0; i < 6000; ++i) labels.push_back(i % 10);
+  const std::vector<float> nothing(labels.size());
+  double mean = 0;
+  for (std::uint32_t epoch = 0; epoch < 20; ++epoch) {
+    const Partition random = shuffle_evenly(nothing, {.workers = 60, .epoch = epoch});
+    const ClassSkew skew = measure_classes(random, labels);
+    mean += skew.mean / 20;
+    EXPECT_NEAR(skew.mean, skew.mean_by_chance, 0.15 * skew.mean_by_chance);
+  }
+  EXPECT_NEAR(mean,
+              measure_classes(shuffle_evenly(nothing, {.workers = 60}), labels).mean_by_chance,
+              0.003);
+  EXPECT_EQ(
+      measure_classes(Partition({WorkerId{0}}, 1), std::vector<std::uint32_t>{3}).mean_by_chance,
+      0);
+}
+
+TEST(SizeSpread, IsTheLargestPartOverTheMean) {
+  EXPECT_DOUBLE_EQ(measure_size_spread(Partition({WorkerId{0}, WorkerId{0}, WorkerId{0}}, 2)), 2);
+  EXPECT_EQ(measure_size_spread(Partition({}, 2)), 1);
 }
 
 }  // namespace

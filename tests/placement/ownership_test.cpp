@@ -48,6 +48,29 @@ TEST(Ownership, DealsWithAnyFunction) {
   EXPECT_EQ(ownership.dealt_by(), importance);
 }
 
+TEST(Ownership, BeginsWithItsStartAndExchangesFromThere) {
+  PlacementSpec spec = exchanging();
+  spec.start = find_entry(kStarts, "start", "by-class");
+  std::vector<std::uint32_t> labels(kExamples);
+  for (std::size_t i = 0; i < kExamples; ++i) labels[i] = static_cast<std::uint32_t>(i % 5);
+  Ownership ownership(spec, {.examples = kExamples, .labels = labels});
+  EXPECT_EQ(ownership.prepare_epoch(0, {})->kind, ScheduleEvent::Kind::kStart);
+  const Partition start = start_by_class({.examples = kExamples, .workers = 4, .labels = labels});
+  EXPECT_EQ(ownership.partition(), start);
+  EXPECT_EQ(ownership.prepare_epoch(1, {})->kind, ScheduleEvent::Kind::kExchange);
+  EXPECT_EQ(ownership.partition(), exchange_uniformly(start, std::vector<float>(kExamples),
+                                                      {.fraction = 0.3, .seed = 3, .epoch = 1}));
+}
+
+TEST(Ownership, TakesTheStartOfAFile) {
+  PlacementSpec spec = exchanging();
+  spec.start = find_entry(kStarts, "start", "file");
+  const Partition given(std::vector<WorkerId>(kExamples, WorkerId{2}), 3);
+  Ownership ownership(spec, {.examples = kExamples, .start = given});
+  ownership.prepare_epoch(0, {});
+  EXPECT_EQ(ownership.partition().sizes(), (std::vector<std::uint64_t>{0, 0, kExamples, 0}));
+}
+
 TEST(Ownership, SaysWhatItWillLookAt) {
   PlacementSpec spec = dealing(kHeuristics[1]);
   spec.interval = 2;

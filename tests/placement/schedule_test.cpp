@@ -33,6 +33,23 @@ TEST(Schedule, OfVanillaTrainingRepartitionsEveryEpoch) {
   EXPECT_EQ(events[2].kind, Kind::kHeuristic);
 }
 
+TEST(Schedule, KeepsAStartThroughTheWarmUp) {
+  const ScheduleSpec spec{
+      .epochs = 6, .warmup = 3, .has_start = true, .interval = 2, .exchange = true};
+  EXPECT_EQ(make_schedule(spec), (std::vector<ScheduleEvent>{{0, Kind::kStart, {}},
+                                                             {3, Kind::kHeuristic, {0, 3}},
+                                                             {4, Kind::kExchange, {}},
+                                                             {5, Kind::kExchange, {}}}));
+}
+
+TEST(Schedule, WashesAStartOutIfAsked) {
+  const ScheduleSpec spec{
+      .epochs = 3, .warmup = 3, .has_start = true, .warmup_shuffle = true, .interval = 2};
+  EXPECT_EQ(make_schedule(spec),
+            (std::vector<ScheduleEvent>{
+                {0, Kind::kStart, {}}, {1, Kind::kRandom, {}}, {2, Kind::kRandom, {}}}));
+}
+
 TEST(Schedule, OfLocalShufflingNeverRepartitions) {
   EXPECT_EQ(make_schedule({.epochs = 9, .interval = 0}),
             (std::vector<ScheduleEvent>{{0, Kind::kRandom, {}}}));
@@ -95,6 +112,7 @@ TEST(Schedule, CanBePrinted) {
   EXPECT_EQ(describe({20, Kind::kHeuristic, {5, 20}}),
             "epoch 21   repartition by the heuristic, importance from epochs 6..20");
   EXPECT_EQ(describe({0, Kind::kRandom, {}}), "epoch 1    new random partition");
+  EXPECT_EQ(describe({0, Kind::kStart, {}}), "epoch 1    partition of the start");
 }
 
 }  // namespace

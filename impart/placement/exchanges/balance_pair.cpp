@@ -37,7 +37,7 @@ std::size_t count_swaps(double difference, std::span<const ExampleId> hard,
 
 Partition exchange_to_balance(const Partition& current, const Scores& importance,
                               const ExchangeSpec& spec) {
-  const std::uint64_t most = examples_to_give(current, importance, spec);
+  const auto counts = examples_to_give(current, importance, spec);
   const FiniteScores finite(importance);
   const Scores& scores = finite.view();
   const Parts parts = current.parts();
@@ -50,7 +50,8 @@ Partition exchange_to_balance(const Partition& current, const Scores& importance
   };
   const auto easier = [&](ExampleId a, ExampleId b) { return harder(b, a); };
   std::vector<WorkerId> owners(current.owners().begin(), current.owners().end());
-  for (const auto& [rich, poor] : pair_extremes(sums)) {
+  for (const auto& [rich, poor] : pair_extremes(sums, counts)) {
+    const std::uint64_t most = std::min(counts[index(rich)], counts[index(poor)]);
     const auto hard = first_of(parts.of(rich), most, harder);
     const auto easy = first_of(parts.of(poor), most, easier);
     const std::size_t swaps =

@@ -25,8 +25,8 @@ double smallest_or_zero(const Scores& scores) {
 
 }  // namespace
 
-Chosen choose_by_importance(const Parts& parts, const Scores& importance, std::uint64_t count,
-                            const ExchangeSpec& spec) {
+Chosen choose_by_importance(const Parts& parts, const Scores& importance,
+                            std::span<const std::uint64_t> counts, const ExchangeSpec& spec) {
   const FiniteScores finite(importance);
   const Scores& scores = finite.view();
   const double shift = -smallest_or_zero(scores);
@@ -41,7 +41,7 @@ Chosen choose_by_importance(const Parts& parts, const Scores& importance, std::u
       const double wait = random.exponential();
       race.push_back({weight <= 0, weight > 0 ? wait / weight : wait, example});
     }
-    const auto last = race.begin() + static_cast<std::ptrdiff_t>(count);
+    const auto last = race.begin() + static_cast<std::ptrdiff_t>(counts[worker]);
     std::partial_sort(race.begin(), last, race.end());
     for (auto runner = race.begin(); runner != last; ++runner) {
       chosen[worker].push_back(runner->example);
@@ -52,8 +52,8 @@ Chosen choose_by_importance(const Parts& parts, const Scores& importance, std::u
 
 Partition exchange_by_importance(const Partition& current, const Scores& importance,
                                  const ExchangeSpec& spec) {
-  const std::uint64_t count = examples_to_give(current, importance, spec);
-  const Chosen chosen = choose_by_importance(current.parts(), importance, count, spec);
+  const auto counts = examples_to_give(current, importance, spec);
+  const Chosen chosen = choose_by_importance(current.parts(), importance, counts, spec);
   return send_along_permutations(current, chosen, spec);
 }
 

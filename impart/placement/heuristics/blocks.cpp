@@ -4,16 +4,12 @@
 #include <vector>
 
 #include "impart/placement/assignment.h"
+#include "impart/placement/cuts.h"
 #include "impart/placement/heuristics.h"
 #include "impart/placement/ranking.h"
 
 namespace impart::placement {
 namespace {
-
-/// ⌊worker · examples / workers⌋ without overflow: where the worker's block starts in the ranking.
-std::uint64_t block_start(std::uint64_t worker, std::uint64_t examples, std::uint32_t workers) {
-  return worker * (examples / workers) + worker * (examples % workers) / workers;
-}
 
 /// Which worker gets which block, so that as many examples as possible stay where they are.
 std::vector<std::uint32_t> name_blocks(std::span<const WorkerId> blocks, const Partition& current,
@@ -35,11 +31,11 @@ Partition cut_into_blocks(const Scores& importance, const PartitionSpec& spec) {
   std::vector<WorkerId> owners(importance.size());
   std::uint32_t worker = 0;
   std::uint64_t rank = 0;
-  std::uint64_t next_start = block_start(1, importance.size(), spec.workers);
+  std::uint64_t next_start = cut_before(1, importance.size(), spec.workers);
   visit_by_importance(importance, [&](std::span<const ExampleId> run) {
     for (const ExampleId id : run) {
       while (rank == next_start) {  // a loop, since blocks are empty when N < n
-        next_start = block_start(++worker + 1, importance.size(), spec.workers);
+        next_start = cut_before(++worker + 1, importance.size(), spec.workers);
       }
       owners[index(id)] = WorkerId{worker};
       ++rank;
