@@ -21,6 +21,9 @@ enum class Element { kFloat, kBfloat16 };
 /// Whether this build has kernels.
 bool has_kernels();
 
+/// A new stream of the current device, of the highest priority. It is never destroyed.
+Stream make_stream();
+
 /// What changes from one training step to the next. Kernels of a recorded step read it from the
 /// device, so that a record serves all steps.
 struct StepState {

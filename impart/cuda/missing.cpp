@@ -27,6 +27,9 @@ bool has_kernels() {
 bool takes_channels(std::int64_t, Element) {
   return false;
 }
+Stream make_stream() {
+  fail();
+}
 void set_step(StepState*, const StepState&, Stream) {
   fail();
 }

@@ -12,6 +12,7 @@
 #include "impart/report/numbers.h"
 #include "impart/report/plot.h"
 #include "impart/report/sections.h"
+#include "impart/results/result_groups.h"
 #include "impart/statistics/time_to_target.h"
 
 namespace impart::report {
@@ -26,13 +27,10 @@ bool differs_in_sync(const ArmAnalysis& arm) {
 
 /// Everything of an arm but when its models become one.
 std::string placement_of(const results::ArmResults& arm) {
-  std::string name;
-  for (const auto& [key, value] : arm.settings) {
-    if (key == "workers.sync") continue;
-    const std::string last = key.substr(key.rfind('.') + 1);
-    name += fmt::format("{}{} {}", name.empty() ? "" : ", ", last, value);
-  }
-  return name.empty() ? "all" : name;
+  results::SettingTexts others = arm.settings;
+  std::erase_if(others, [](const auto& setting) { return setting.first == "workers.sync"; });
+  const std::string name = results::short_name(others);
+  return name.empty() ? arm.name : name;
 }
 
 /// Steps between two sums of weights, mean over the run; NaN if it is not known.
@@ -100,7 +98,7 @@ Table byte_table(const Analysis& analysis, const GroupAnalysis& group) {
                    {"examples", true, "that change their worker, over the run"}};
   if (has_target) {
     table.columns.push_back({"to target", true,
-                             fmt::format("bytes of both until {} {}: median, as if epochs had "
+                             fmt::format("bytes of both until {} is {}: median, as if epochs had "
                                          "equal shares",
                                          analysis.curve_name, *analysis.results->target)});
   }
@@ -151,7 +149,7 @@ Figure sync_figure(const Analysis& analysis, const GroupAnalysis& group) {
   return figure;
 }
 
-/// "Fewest bytes to 90 %: blocks, sync 50 (1.2 GiB)."
+/// "Fewest bytes of weights and examples until test accuracy (%) is 90: blocks sync=50 (1.2 GiB)."
 std::optional<Paragraph> name_cheapest(const Analysis& analysis, const GroupAnalysis& group) {
   if (!analysis.results->target) return std::nullopt;
   const ArmAnalysis* best = nullptr;
@@ -163,9 +161,8 @@ std::optional<Paragraph> name_cheapest(const Analysis& analysis, const GroupAnal
     best = &arm;
   }
   if (best == nullptr) return std::nullopt;
-  return Paragraph{fmt::format("Fewest bytes of weights and examples to {} {}{}: {} ({}).",
-                               analysis.curve_name, *analysis.results->target,
-                               analysis.unit == "%" ? " %" : "", best->arm->name,
+  return Paragraph{fmt::format("Fewest bytes of weights and examples until {} is {}: {} ({}).",
+                               analysis.curve_name, *analysis.results->target, best->arm->name,
                                bytes_text(fewest))};
 }
 

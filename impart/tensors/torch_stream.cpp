@@ -19,6 +19,17 @@ cuda::Stream current_stream() {
 
 namespace {
 
+/// Of each thread that trains, and none of torch's pool, which is smaller than what runs side by
+/// side may need. They stay: torch remembers streams that memory was used on.
+c10::cuda::CUDAStream lane_of_thread(std::size_t lane) {
+  static thread_local std::vector<c10::cuda::CUDAStream> lanes;
+  while (lanes.size() <= lane) {
+    lanes.push_back(
+        c10::cuda::getStreamFromExternal(cuda::make_stream(), c10::cuda::current_device()));
+  }
+  return lanes[lane];
+}
+
 /// One for each thread that trains: torch's pool hands out the same stream again after a while, and
 /// what one run records must not meet another's work.
 c10::cuda::CUDAStream side_stream_of_thread() {
@@ -69,7 +80,7 @@ struct StreamLanes::State {
 
 StreamLanes::StreamLanes(std::size_t count) : state_(std::make_unique<State>()) {
   for (std::size_t lane = 0; lane < count; ++lane) {
-    state_->lanes.push_back({c10::cuda::getStreamFromPool(/*isHighPriority=*/true), {}});
+    state_->lanes.push_back({lane_of_thread(lane), {}});
   }
 }
 StreamLanes::~StreamLanes() = default;

@@ -27,10 +27,11 @@ output: {folder}
 
 
 def make_run(folder, seed, heuristic="stripes", warmup=3, interval=3, epochs=20, level=80.0,
-             name="run", examples=0, hidden=0.0):
+             name="run", examples=0, hidden=0.0, sync=None):
     """A finished run whose accuracy depends on the seed and a little on chance. Returns its best.
 
-    `hidden` is the share of visits that a selection spares it.
+    `hidden` is the share of visits that a selection spares it, `sync` how many of its 50 steps an epoch
+    workers train on their own.
     """
     folder = pathlib.Path(folder)
     folder.mkdir(parents=True)
@@ -59,6 +60,8 @@ def make_run(folder, seed, heuristic="stripes", warmup=3, interval=3, epochs=20,
                "bytes_disk": 1 << 20, "bytes_network": 3 << 20, "messages": 2 * epochs,
                "peak_stored_examples": 250, "weights_sha256": "0" * 64,
                "config_hash": f"{seed:08x}{abs(hash((heuristic, warmup, interval))) % 2**32:08x}"}
+    if sync:
+        summary.update(parameters=1000, bytes_weights=50 // sync * epochs * 8 * 1000 * 3)
     (folder / "summary.json").write_text(json.dumps(summary))
     (folder / "config.yaml").write_text(CONFIG.format(
         name=json.dumps(name), seed=seed, epochs=epochs, heuristic=heuristic, warmup=warmup,
@@ -172,7 +175,8 @@ def make_study(folder, arms, seeds, baseline="vanilla", metric="best_accuracy", 
              "target": None, "seeds": list(seeds), "confirmation_seeds": [],
              "arms": [{"name": name, "settings": {f"partition.{key}": str(value)
                                                   for key, value in settings.items()
-                                                  if key in ("heuristic", "warmup", "interval")}}
+                                                  if key in ("heuristic", "warmup", "interval")}
+                       | ({"workers.sync": str(settings["sync"])} if "sync" in settings else {})}
                       for name, settings in arms.items()], "runs": runs}
     (folder / "study.json").write_text(json.dumps(study))
     return study

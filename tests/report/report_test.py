@@ -67,6 +67,26 @@ class SelectionTest(ReportTest):
         self.assertNotIn("Visits and selection", self.read("study/report/report.md"))
 
 
+class LocalTest(ReportTest):
+    def test_workers_that_train_apart_are_drawn_against_the_steps_between(self):
+        arms = {"vanilla": {"heuristic": "random", "sync": 1}}
+        for heuristic, level in [("stripes", 80), ("blocks", 75)]:
+            for sync in [10, 50]:
+                arms[f"{heuristic} {sync}"] = {"heuristic": heuristic, "sync": sync, "level": level}
+        made_runs.make_study(self.folder / "study", arms, [1, 2, 3])
+        self.succeed("study", "--target", "70")
+        text = self.read("study/report/report.md")
+        self.assertIn("Local updates", text)
+        self.assertIn("Fewest bytes of weights and examples until test accuracy (%) is 70: "
+                      "stripes 50 ", text)
+        rows = [[cell.strip() for cell in line.split("|")[1:-1]] for line in text.splitlines()
+                if line.startswith("| stripes 10 |")]
+        row = next(row for row in rows if "2.3 MiB" in row)  # 5 sums x 20 epochs x 24 000 bytes
+        self.assertEqual(row[2], "10.000")
+        self.assertTrue((self.folder / "study/report/figures/local-updates.svg").exists()
+                        or not shutil.which("gnuplot"))
+
+
 class StudyTest(ReportTest):
     def test_a_study_becomes_a_report(self):
         made_runs.make_study(self.folder / "study", ARMS, range(1, 9), examples=200)

@@ -80,6 +80,8 @@ DeviceSteps::Kind& DeviceSteps::find_kind(const Step& step) {
   }
   if (kinds_.size() == kMostKinds * spec_.models) kinds_.pop_back();
   kinds_.push_front({step.update, std::make_shared<models::WorkerLayout>(*step.layout)});
+  // A graph cannot copy from the host, and what it reads must not be in memory that graphs share.
+  kinds_.front().layout->starts_on(images_.pixels.device());
   return kinds_.front();
 }
 
