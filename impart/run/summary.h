@@ -53,8 +53,8 @@ struct RunSummary {
   std::uint64_t examples_moved = 0;
   std::uint64_t bytes_disk = 0;
   std::uint64_t bytes_network = 0;
-  std::uint64_t bytes_weights = 0;  ///< sum over epochs of WeightCosts::bytes
   std::uint64_t bytes_statistics = 0;  ///< of these: sums that batch norms share
+  std::uint64_t bytes_weights = 0;     ///< sum over epochs of WeightCosts::bytes
   std::uint64_t messages = 0;  ///< sum over move plans of the pairs of workers that send anything
   std::uint64_t peak_stored_examples = 0;
   std::string weights_sha256 = {};
@@ -114,8 +114,8 @@ constexpr void for_each_summary_member(Summary& s, Function&& f) {
   f("examples_moved", s.examples_moved, kGoesOn);
   f("bytes_disk", s.bytes_disk, kGoesOn);
   f("bytes_network", s.bytes_network, kGoesOn);
-  f("bytes_weights", s.bytes_weights, kGoesOn);
   f("bytes_statistics", s.bytes_statistics, kGoesOn);
+  f("bytes_weights", s.bytes_weights, kGoesOn);
   f("messages", s.messages, kGoesOn);
   f("peak_stored_examples", s.peak_stored_examples, kGoesOn);
   f("weights_sha256", s.weights_sha256, kFromState);
