@@ -8,6 +8,7 @@
 
 #include "impart/core/error.h"
 #include "impart/placement/imbalance.h"
+#include "impart/placement/selections/remaining.h"
 
 namespace impart::placement {
 namespace {
@@ -99,24 +100,40 @@ Partition Ownership::first_partition() const {
 }
 
 PlacementChange Ownership::deal_randomly(std::uint32_t epoch) {
-  const std::vector<float> nothing(data_.examples);
-  return replace(
-      shuffle_evenly(nothing, {.workers = spec_.workers, .seed = spec_.seed, .epoch = epoch}),
-      Kind::kRandom, {});
+  const std::vector<float> nothing(data_.examples - gone_.size());
+  Partition dealt =
+      shuffle_evenly(nothing, {.workers = spec_.workers, .seed = spec_.seed, .epoch = epoch});
+  return replace(with_gone(std::move(dealt)), Kind::kRandom, {});
+}
+
+/// The remaining examples as they were dealt, and what is gone where it was.
+Partition Ownership::with_gone(Partition dealt) const {
+  if (gone_.empty()) return dealt;
+  return Remaining(data_.examples, gone_).put_back(dealt, partition_);
 }
 
 PlacementChange Ownership::deal_by_heuristic(std::uint32_t epoch,
                                              const ImportanceSources& sources) {
   std::vector<float> importance = sources.close_window();
-  Partition next =
-      spec_.heuristic.function(importance, {.workers = spec_.workers,
-                                            .seed = spec_.seed,
-                                            .epoch = epoch,
-                                            .labels = data_.labels,
-                                            .sticky_to = spec_.sticky ? &partition_ : nullptr,
-                                            .strength = spec_.strength});
+  PartitionSpec asked{.workers = spec_.workers,
+                      .seed = spec_.seed,
+                      .epoch = epoch,
+                      .labels = data_.labels,
+                      .sticky_to = spec_.sticky ? &partition_ : nullptr,
+                      .strength = spec_.strength};
+  Partition next = gone_.empty() ? spec_.heuristic.function(importance, asked)
+                                 : deal_remaining(importance, asked);
   if (!spec_.heuristic.uses_importance) importance.clear();
   return replace(std::move(next), Kind::kHeuristic, std::move(importance));
+}
+
+Partition Ownership::deal_remaining(std::span<const float> importance, PartitionSpec asked) const {
+  const Remaining remaining(data_.examples, gone_);
+  const std::vector<std::uint32_t> labels = remaining.of(asked.labels);
+  const Partition owned = remaining.of(partition_);
+  asked.labels = labels;
+  if (asked.sticky_to != nullptr) asked.sticky_to = &owned;
+  return with_gone(spec_.heuristic.function(remaining.of(importance), asked));
 }
 
 PlacementChange Ownership::exchange(std::uint32_t epoch, const ImportanceSources& sources) {
@@ -126,7 +143,14 @@ PlacementChange Ownership::exchange(std::uint32_t epoch, const ImportanceSources
                            .epoch = epoch,
                            .earlier_exchanges = count_exchanges_before(epoch, schedule_)};
   const auto carry_out = [&](auto& importance) {
-    Partition next = exchange.function(partition_, importance, asked);
+    Partition next = partition_;
+    if (gone_.empty()) {
+      next = exchange.function(partition_, importance, asked);
+    } else {
+      const Remaining remaining(data_.examples, gone_);
+      const auto own = remaining.of(std::span(std::as_const(importance)));
+      next = with_gone(exchange.function(remaining.of(partition_), own, asked));
+    }
     if (exchange.source == ImportanceSource::kNone) importance.clear();
     return replace(std::move(next), Kind::kExchange, to_floats(std::move(importance)));
   };

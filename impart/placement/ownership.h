@@ -97,6 +97,8 @@ class Ownership {
  private:
   PlacementChange deal_randomly(std::uint32_t epoch);
   PlacementChange deal_by_heuristic(std::uint32_t epoch, const ImportanceSources& sources);
+  Partition deal_remaining(std::span<const float> importance, PartitionSpec asked) const;
+  Partition with_gone(Partition dealt) const;
   PlacementChange exchange(std::uint32_t epoch, const ImportanceSources& sources);
   PlacementChange replace(Partition next, ScheduleEvent::Kind kind, std::vector<float> importance);
 

@@ -241,6 +241,54 @@ TEST(WeightsSelection, GivesImportantExamplesMoreAndTheMean1) {
   EXPECT_EQ(selected.weights, (std::vector<float>{0, 0.75f, 2.25f, 1}));
 }
 
+/// Six epochs with half of the examples gone after two. Returns what moved in the later ones.
+std::vector<ExampleId> moves_after_pruning(PlacementSpec spec, Ownership& ownership) {
+  std::vector<ExampleId> moved;
+  const std::vector<float> scores = exponential_scores(40, 3);
+  const auto give = [&] { return scores; };
+  for (std::uint32_t epoch = 0; epoch < *spec.epochs; ++epoch) {
+    const auto change = ownership.prepare_epoch(
+        epoch,
+        {.close_window = give, .notion = give, .training_loss = give, .inference_loss = give});
+    for (const Move& move : change ? change->plan.moves : std::vector<Move>()) {
+      if (epoch > 2) moved.push_back(move.example);
+    }
+    ownership.end_epoch(ownership.select(epoch, {.notion = give}));
+  }
+  return moved;
+}
+
+void expect_only_the_remaining_move(PlacementSpec spec) {
+  spec.workers = 2;
+  spec.epochs = 6;
+  spec.selection = find_entry(kSelections, "selection", "prune");
+  spec.selecting = {.share = 0.5, .after = 2};
+  std::vector<std::uint32_t> labels(40);
+  for (std::size_t i = 0; i < labels.size(); ++i) labels[i] = static_cast<std::uint32_t>(i % 3);
+  Ownership ownership(spec, {.examples = 40, .labels = labels});
+  const std::vector<ExampleId> moved = moves_after_pruning(spec, ownership);
+  EXPECT_EQ(ownership.gone().size(), 20u);
+  for (const ExampleId id : moved) {
+    EXPECT_FALSE(std::ranges::binary_search(ownership.gone(), id)) << index(id);
+  }
+  const auto visited = ownership.select(5, {.notion = [] { return exponential_scores(40, 3); }});
+  EXPECT_EQ(visited.visits.of(WorkerId{0}).size(), 10u);
+}
+
+TEST(Prune, LeavesWhatIsGoneWhereItIs) {
+  for (const HeuristicEntry& heuristic : kHeuristics) {
+    for (const bool sticky : {false, true}) {
+      SCOPED_TRACE(heuristic.name);
+      expect_only_the_remaining_move({.warmup = 1, .heuristic = heuristic, .sticky = sticky});
+    }
+  }
+  for (const ExchangeEntry& exchange : kExchanges) {
+    SCOPED_TRACE(exchange.name);
+    expect_only_the_remaining_move(
+        {.interval = 0, .exchange = AnyExchange(exchange), .fraction = 0.3});
+  }
+}
+
 TEST(Prune, NeverBringsBackWhatItLeftOutThoughPartsChange) {
   PlacementSpec spec{.workers = 2, .epochs = 6, .interval = 1, .heuristic = kHeuristics[0]};
   spec.selection = find_entry(kSelections, "selection", "prune");
