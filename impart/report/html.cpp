@@ -35,7 +35,8 @@ std::string_view class_of(Cell::Tone tone) {
 std::string attributes_of(const Cell& cell, const Column& column) {
   std::string classes(class_of(cell.tone));
   const auto add = [&](std::string_view name) {
-    classes += (classes.empty() ? "" : " ") + std::string(name);
+    if (!classes.empty()) classes += ' ';
+    classes += name;
   };
   if (!column.numeric) add("text");
   if (length_of(cell.text) > kWrapFrom) add("wrap");
