@@ -6,6 +6,7 @@
 #include "impart/data/task.h"
 #include "impart/run/run_files.h"
 #include "impart/run/run_recorder.h"
+#include "impart/run/summary.h"
 
 namespace impart::train {
 

@@ -9,8 +9,9 @@ namespace impart::train {
 
 void Lockstep::run(std::span<const Pass> passes) {
   passes_ = passes;
-  turn_ = 0;
   failure_ = nullptr;
+  turns_.clear();
+  for (std::size_t pass = 0; pass < passes.size(); ++pass) turns_.emplace_back(pass == 0 ? 1 : 0);
   std::vector<std::thread> threads;
   for (std::size_t pass = 0; pass < passes.size(); ++pass) {
     threads.emplace_back([this, pass] { live(pass); });
@@ -33,21 +34,17 @@ void Lockstep::live(std::size_t pass) {
 }
 
 void Lockstep::wait_for_turn(std::size_t pass) {
-  std::unique_lock lock(mutex_);
-  changed_.wait(lock, [&] { return turn_ == pass; });
+  turns_[pass].acquire();
+  running_ = pass;
   if (failure_) throw CalledOff{};
 }
 
 void Lockstep::end_turn(std::size_t pass) {
-  {
-    const std::lock_guard lock(mutex_);
-    turn_ = (pass + 1) % passes_.size();
-  }
-  changed_.notify_all();
+  turns_[(pass + 1) % turns_.size()].release();
 }
 
 void Lockstep::add_up(std::span<double> sums, std::int64_t width) {
-  const std::size_t pass = turn_;
+  const std::size_t pass = running_;
   const std::uint32_t worker = passes_[pass].worker;
   const auto row = static_cast<std::size_t>(width);
   if (pass == 0) rows_.assign(exchange_.hosted().count * row, 0.0);

@@ -1,11 +1,11 @@
 #pragma once
 
-#include <condition_variable>
 #include <cstddef>
 #include <cstdint>
+#include <deque>
 #include <exception>
 #include <functional>
-#include <mutex>
+#include <semaphore>
 #include <span>
 #include <vector>
 
@@ -43,9 +43,8 @@ class Lockstep final : public models::SharedSums {
 
   NormExchange& exchange_;
   std::span<const Pass> passes_;
-  std::mutex mutex_;
-  std::condition_variable changed_;
-  std::size_t turn_ = 0;
+  std::deque<std::binary_semaphore> turns_;  ///< of each pass: whether it is its turn
+  std::size_t running_ = 0;                  ///< the pass whose turn it is
   std::exception_ptr failure_;
   std::vector<double> rows_;  ///< [hosted workers, width]
   std::vector<double> sums_;  ///< [groups here, width]
