@@ -148,8 +148,9 @@ Figure fraction_figure(const Analysis& analysis, const GroupAnalysis& group,
     }
     blocks += data_block(fmt::format("line{}", i), rows);
     plots += fmt::format(
-        "{0}$line{1} using 1:2 with linespoints pt 7 ps 0.5 lw 1.8 lc rgb '{2}' title {3}, "
-        "$line{1} using 1:2:3:4 with yerrorbars pt 7 ps 0.5 lw 1.2 lc rgb '{2}' notitle",
+        "{0}$line{1} using 1:2 with lines lw 1.8 lc rgb '{2}' title {3}, $line{1} using 1:2:3:4 "
+        "with "
+        "yerrorbars pt 7 ps 0.5 lw 1.2 lc rgb '{2}' notitle",
         i == 0 ? "" : ", ", i, series_colour(i), for_gnuplot(lines[i].name, kLongestLine));
   }
   if (group.baseline() != nullptr) {
@@ -199,12 +200,12 @@ std::optional<Figure> mixing_figure(const Analysis& analysis, const GroupAnalysi
                                     const SectionSpec& spec) {
   std::string blocks;
   std::string plots;
-  std::size_t colour = 0;
+  std::size_t colour = 0, drawn = 0;
   for (const ArmAnalysis* arm : group.leaders(spec.top)) {
     const auto rows = epoch_means(*arm->arm, &results::EpochResult::mixed);
     if (rows.size() < 2) continue;
     const std::string look(arm->is_baseline ? kBaselineColour : series_colour(colour++));
-    const std::string name = fmt::format("mixed{}", colour + (arm->is_baseline ? 100 : 0));
+    const std::string name = fmt::format("mixed{}", drawn++);
     blocks += data_block(name, rows);
     plots += fmt::format("{}${} using 1:2 with lines lw 1.8 lc rgb '{}' title {}",
                          plots.empty() ? "" : ", ", name, look,
