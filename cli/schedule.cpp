@@ -16,6 +16,9 @@ void add_schedule_command(CLI::App& app) {
   command->add_option("--epochs", spec->epochs, "length of the run")->capture_default_str();
   command->add_option("--warmup", spec->warmup, "epochs with a new random partition each")
       ->capture_default_str();
+  command->add_flag("--start", spec->has_start, "a start that is not random, kept by the warm-up");
+  command->add_flag("--warmup-shuffle", spec->warmup_shuffle,
+                    "the warm-up deals anew after a start, too");
   command
       ->add_option("--interval", spec->interval, "epochs between repartitionings; 0: never again")
       ->capture_default_str();

@@ -35,6 +35,10 @@ struct EpochResult {
   double test_perplexity = std::numeric_limits<double>::quiet_NaN();
   double test_bits_per_byte = std::numeric_limits<double>::quiet_NaN();
   bool repartitioned = false;  ///< a heuristic or an exchange moved examples before it
+  double mean_class_skew = std::numeric_limits<double>::quiet_NaN();  ///< of the workers
+  double mixed =
+      std::numeric_limits<double>::quiet_NaN();  ///< share with another owner than at first
+  double seen = std::numeric_limits<double>::quiet_NaN();  ///< share that a worker has owned so far
 };
 
 /// One finished run.

@@ -58,20 +58,31 @@ double number_in(const Json& record, const char* name) {
   return found->get<double>();
 }
 
-/// The name of what changed the partition before an epoch, "" if nothing did.
-std::string placement_event(const Json& record) {
+/// What changed the partition before an epoch; null if nothing did.
+const Json* placement_change(const Json& record) {
   const auto placement = record.find("placement");
-  if (placement == record.end() || !placement->is_object()) return "";
-  const auto event = placement->find("event");
-  return event == placement->end() || !event->is_string() ? "" : event->get<std::string>();
+  return placement == record.end() || !placement->is_object() ? nullptr : &*placement;
+}
+
+/// Whether something moved from one worker to another because of a decision.
+bool is_repartitioning(const Json& change) {
+  const auto event = change.find("event");
+  if (event == change.end() || !event->is_string()) return false;
+  return *event == "heuristic" || *event == "exchange";
 }
 
 std::vector<EpochResult> read_epochs(const std::string& folder) {
   std::vector<EpochResult> epochs;
   double seconds = 0;
+  EpochResult placed;  // how parts were at the last change
   run::visit_records(folder + "/metrics.jsonl", [&](const Json& record, std::size_t) {
     seconds += number_in(record, "seconds");
-    const std::string event = placement_event(record);
+    const Json* change = placement_change(record);
+    if (change != nullptr) {
+      placed.mean_class_skew = number_in(*change, "mean_class_skew");
+      placed.mixed = number_in(*change, "mixed");
+      placed.seen = number_in(*change, "seen");
+    }
     epochs.push_back({.epoch = number_in(record, "epoch"),
                       .step = number_in(record, "step"),
                       .seconds = seconds,
@@ -79,7 +90,10 @@ std::vector<EpochResult> read_epochs(const std::string& folder) {
                       .test_accuracy = number_in(record, "test_accuracy"),
                       .test_perplexity = number_in(record, "test_perplexity"),
                       .test_bits_per_byte = number_in(record, "test_bits_per_byte"),
-                      .repartitioned = !event.empty() && event != "random"});
+                      .repartitioned = change != nullptr && is_repartitioning(*change),
+                      .mean_class_skew = placed.mean_class_skew,
+                      .mixed = placed.mixed,
+                      .seen = placed.seen});
   });
   return epochs;
 }

@@ -56,6 +56,34 @@ TEST(ExpectedMoves, KnowOddNumbersOfWorkersAndUnevenParts) {
   EXPECT_DOUBLE_EQ(*expected_moves(twice, 13), 13 - 35.0 / 13);
 }
 
+/// These decisions from a start by name.
+placement::PlacementSpec starting(placement::PlacementSpec decisions, std::string_view start) {
+  decisions.start = find_entry(placement::kStarts, "start", start);
+  decisions.alpha = 0.1;
+  return decisions;
+}
+
+TEST(IoCost, OfAnEvenStartIsThatOfARandomOne) {
+  const auto sorted = starting(strategy("partial@0.1"), "by-class");
+  EXPECT_DOUBLE_EQ(*expected_moves(sorted, kExamples),
+                   *expected_moves(strategy("partial@0.1"), kExamples));
+  const StrategyCost cost = predict_io(sorted, spec());
+  EXPECT_NEAR(cost.run.examples_moved / *cost.expected_moved, 1, 0.1);
+}
+
+TEST(IoCost, OfUnevenPartsIsSimulatedAndBoundByTheLargest) {
+  const auto drawn = starting(strategy("partial@0.5"), "dirichlet");
+  EXPECT_FALSE(expected_moves(drawn, kExamples));
+  const StrategyCost cost = predict_io(drawn, spec());
+  EXPECT_GT(cost.run.examples_moved, 0);
+  EXPECT_GT(cost.peak_stored, kExamples / kWorkers * 3 / 2);
+  EXPECT_LE(cost.peak_stored, cost.peak_bound);
+}
+
+TEST(IoCost, OfAFileIsNotForeseen) {
+  EXPECT_THROW(predict_io(starting(strategy("local"), "file"), spec()), ConfigError);
+}
+
 static_assert(kWireBytesPerMove == store::kFrameBytes);
 static_assert(kJournalBytesPerChange == store::ShelfJournal::kRecordBytes);
 

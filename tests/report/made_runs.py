@@ -21,21 +21,23 @@ partition:
   warmup: {warmup}
   interval: {interval}
 exchange:
-  strategy: none
+  strategy: {exchange}
+  fraction: {fraction}
 output: {folder}
 """
 
 
 def make_run(folder, seed, heuristic="stripes", warmup=3, interval=3, epochs=20, level=80.0,
-             name="run", examples=0, hidden=0.0, sync=None):
+             name="run", examples=0, hidden=0.0, sync=None, exchange="none", fraction=0.1):
     """A finished run whose accuracy depends on the seed and a little on chance. Returns its best.
 
     `hidden` is the share of visits that a selection spares it, `sync` how many of its 50 steps an epoch
-    workers train on their own.
+    workers train on their own. An exchange mixes what was sorted.
     """
     folder = pathlib.Path(folder)
     folder.mkdir(parents=True)
-    chance = random.Random(f"{heuristic} {warmup} {interval} {seed}")
+    chance = random.Random(f"{heuristic} {warmup} {interval} {seed}" +
+                           (f" {exchange} {fraction}" if exchange != "none" else ""))
     shared = random.Random(seed).gauss(0, 0.5)
     curve = [round(level * (1 - 0.7 * 0.8 ** epoch) + shared + chance.gauss(0, 0.2), 2)
              for epoch in range(epochs)]
@@ -44,7 +46,11 @@ def make_run(folder, seed, heuristic="stripes", warmup=3, interval=3, epochs=20,
                          "test_accuracy": value, "non_finite": 0,
                          "placement": {"event": "random" if epoch < warmup else "heuristic",
                                        "moved": 10, "messages": 2, "imbalance_cv": 0.1,
-                                       "imbalance_ks": 0.1, "class_skew": 0.1},
+                                       "imbalance_ks": 0.1, "class_skew": 0.1,
+                                       **({"mean_class_skew": 0.8 * (1 - fraction) ** epoch,
+                                           "size_spread": 1.0, "seen": 0.25,
+                                           "mixed": 0.75 * (1 - (1 - fraction) ** epoch)}
+                                          if exchange != "none" else {})},
                          "seconds_train": 0.9, "seconds": 1.0})
              for epoch, value in enumerate(curve)]
     (folder / "metrics.jsonl").write_text("\n".join(lines) + "\n")
@@ -57,6 +63,7 @@ def make_run(folder, seed, heuristic="stripes", warmup=3, interval=3, epochs=20,
                "visits": round(1000 * epochs * (1 - hidden)),
                "visits_hidden": round(1000 * epochs * hidden), "visits_refreshed": 0,
                "visits_max_over_mean": 1.002, "examples_moved": 10 * epochs,
+               "payload_bytes_total": 3072 * 1000,
                "bytes_disk": 1 << 20, "bytes_network": 3 << 20, "messages": 2 * epochs,
                "peak_stored_examples": 250, "weights_sha256": "0" * 64,
                "config_hash": f"{seed:08x}{abs(hash((heuristic, warmup, interval))) % 2**32:08x}"}
@@ -65,7 +72,7 @@ def make_run(folder, seed, heuristic="stripes", warmup=3, interval=3, epochs=20,
     (folder / "summary.json").write_text(json.dumps(summary))
     (folder / "config.yaml").write_text(CONFIG.format(
         name=json.dumps(name), seed=seed, epochs=epochs, heuristic=heuristic, warmup=warmup,
-        interval=interval, folder=json.dumps(str(folder))))
+        interval=interval, exchange=exchange, fraction=fraction, folder=json.dumps(str(folder))))
     (folder / "env.json").write_text('{"commit": "unknown"}')
     (folder / "DONE").write_text("")
     if examples:

@@ -87,6 +87,50 @@ class LocalTest(ReportTest):
                         or not shutil.which("gnuplot"))
 
 
+class ExchangeTest(ReportTest):
+    ARMS = {"global": {"heuristic": "random", "interval": 1}, "local": {"heuristic": "random",
+                                                                        "level": 60.0}}
+
+    def make(self, lines, seeds=range(1, 11)):
+        arms = dict(self.ARMS)
+        for strategy, levels in lines.items():
+            for fraction, level in levels.items():
+                arms[f"{strategy} {fraction}"] = {"heuristic": "random", "exchange": strategy,
+                                                  "fraction": fraction, "level": level}
+        made_runs.make_study(self.folder / "study", arms, seeds, baseline="global")
+
+    def test_the_fraction_that_suffices_is_named_with_what_it_costs(self):
+        self.make({"partial": {0.1: 70.0, 0.3: 78.0, 0.7: 80.3},
+                   "is-pair": {0.1: 80.3, 0.3: 80.4, 0.7: 80.3},
+                   "is": {0.1: 70.0, 0.3: 71.0}})
+        self.succeed("study")
+        text = self.read("study/report/report.md")
+        self.assertIn("partial: 0.7 is the smallest fraction of which it is shown that it is not "
+                      "worse than global by more than 0.5 points (p = ", text)
+        self.assertIn("is-pair: 0.1 is the smallest fraction", text)
+        self.assertIn("30.0 KiB and 2 messages per epoch", text)
+        self.assertIn("is: for no fraction is it shown", text)
+        for name in ["exchange", "mixing"]:
+            self.assertIn("<svg", self.read(f"study/report/figures/{name}.svg"))
+        table = [line for line in text.splitlines() if line.startswith("| partial | 0.7")]
+        self.assertEqual(len(table), 1)
+        self.assertIn("| 10 | 30.0 KiB | 2 | 0.75", table[0].replace("  ", " "))
+
+    def test_other_settings_are_lines_of_their_own(self):
+        self.make({"partial": {0.1: 70.0, 0.3: 78.0}})
+        for number, fraction in enumerate([0.1, 0.3]):
+            for seed in range(1, 11):
+                made_runs.make_run(self.folder / f"more/{number}/{seed}", seed, "random", warmup=5,
+                                   exchange="partial", fraction=fraction)
+        self.succeed("study/runs", "more", "--no-figures", "-o", "out")
+        self.assertIn("partial warmup=5", self.read("out/report.md"))
+
+    def test_one_fraction_is_no_curve(self):
+        self.make({"partial": {0.1: 70.0}, "is": {0.1: 70.0}}, [1, 2])
+        self.succeed("study", "--no-figures")
+        self.assertNotIn("How much is exchanged", self.read("study/report/report.md"))
+
+
 class StudyTest(ReportTest):
     def test_a_study_becomes_a_report(self):
         made_runs.make_study(self.folder / "study", ARMS, range(1, 9), examples=200)
