@@ -29,6 +29,7 @@ set(IMPART_HEADERS_core
   impart/placement/hosted_workers.h
   impart/placement/imbalance.h
   impart/placement/move_plan.h
+  impart/placement/outers.h
   impart/placement/own_rows.h
   impart/placement/ownership.h
   impart/placement/partition.h
