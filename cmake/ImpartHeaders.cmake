@@ -30,6 +30,7 @@ set(IMPART_HEADERS_core
   impart/placement/imbalance.h
   impart/placement/mixing.h
   impart/placement/move_plan.h
+  impart/placement/outers.h
   impart/placement/own_rows.h
   impart/placement/ownership.h
   impart/placement/partition.h

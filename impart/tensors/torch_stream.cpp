@@ -19,15 +19,21 @@ cuda::Stream current_stream() {
 
 namespace {
 
-/// Of each thread that trains, and none of torch's pool, which is smaller than what runs side by
-/// side may need. They stay: torch remembers streams that memory was used on.
-c10::cuda::CUDAStream lane_of_thread(std::size_t lane) {
+/// Streams that no lanes of this thread use. They are none of torch's pool, which is smaller than
+/// what runs side by side may need, and they stay: torch remembers where memory was used.
+std::vector<c10::cuda::CUDAStream>& idle_lanes() {
   static thread_local std::vector<c10::cuda::CUDAStream> lanes;
-  while (lanes.size() <= lane) {
-    lanes.push_back(
-        c10::cuda::getStreamFromExternal(cuda::make_stream(), c10::cuda::current_device()));
+  return lanes;
+}
+
+c10::cuda::CUDAStream take_lane() {
+  auto& idle = idle_lanes();
+  if (idle.empty()) {
+    return c10::cuda::getStreamFromExternal(cuda::make_stream(), c10::cuda::current_device());
   }
-  return lanes[lane];
+  const c10::cuda::CUDAStream lane = idle.back();
+  idle.pop_back();
+  return lane;
 }
 
 /// One for each thread that trains: torch's pool hands out the same stream again after a while, and
@@ -80,10 +86,12 @@ struct StreamLanes::State {
 
 StreamLanes::StreamLanes(std::size_t count) : state_(std::make_unique<State>()) {
   for (std::size_t lane = 0; lane < count; ++lane) {
-    state_->lanes.push_back({lane_of_thread(lane), {}});
+    state_->lanes.push_back({take_lane(), {}});
   }
 }
-StreamLanes::~StreamLanes() = default;
+StreamLanes::~StreamLanes() {
+  for (const State::Lane& lane : state_->lanes) idle_lanes().push_back(lane.stream);
+}
 
 std::size_t StreamLanes::count() const {
   return state_->lanes.size();

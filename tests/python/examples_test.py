@@ -102,9 +102,8 @@ class Diloco(ExampleTest):
         self.assertGreater(accuracy, 50)
         self.assertEqual(len(weights), 2)
         self.assertEqual(len(set(weights)), 1)
-        seldom = self.end("--between", "1000")
-        self.assertNotEqual(seldom[1][0], weights[0])
-        self.assertLess(seldom[2], sent)
+        once = self.end("--between", "1000", "--epochs", "1")
+        self.assertLess(once[2] * 6, sent)
 
 
 @unittest.skipUnless(importlib.util.find_spec("matplotlib"), "matplotlib is not installed")

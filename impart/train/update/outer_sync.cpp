@@ -119,12 +119,26 @@ void OuterSync::start(const Stretch& stretch) {
   Pending& pending = *pending_;
   pending.stretch = stretch;
   pending.starts = replicas_.values().clone();
-  if (device_sum_ || is_exact(context_.config->workers)) {
+  if (is_exact(context_.config->workers)) {
     pending.sum = sum_of_all(pending.starts, stretch);
     return;
   }
-  pending.sum = add_hosted(pending.starts, stretch).to(torch::kCPU);
+  pending.sum = add_hosted(pending.starts, stretch);
+  if (device_sum_) {
+    start_on_device(pending.sum);
+    pending.on_lane = true;
+    return;
+  }
+  pending.sum = pending.sum.to(torch::kCPU);
   pending.reduce = context_.communicator->start_all_reduce_sum(floats(pending.sum));
+}
+
+void OuterSync::start_on_device(torch::Tensor& sum) {
+  if (!lane_) lane_ = std::make_unique<tensors::StreamLanes>(1);
+  const auto count = static_cast<std::size_t>(sum.numel());
+  lane_->fork();
+  lane_->run(0, [&] { device_sum_->sum(sum.data_ptr<float>(), count, tensors::current_stream()); });
+  device_sum_->note_sum(count);
 }
 
 void OuterSync::advance() {
@@ -132,9 +146,13 @@ void OuterSync::advance() {
 }
 
 void OuterSync::wait() {
-  if (!pending_->reduce) return;
-  pending_->reduce->wait();
+  if (pending_->on_lane) {
+    lane_->join();
+    device_sum_->wait(tensors::current_stream());
+  }
+  if (pending_->reduce) pending_->reduce->wait();
   pending_->reduce.reset();
+  pending_->on_lane = false;
 }
 
 void OuterSync::finish() {

@@ -11,6 +11,7 @@
 
 #include "impart/comm/communicator.h"
 #include "impart/comm/device_sum.h"
+#include "impart/tensors/torch_stream.h"
 #include "impart/train/steps/step.h"
 #include "impart/train/update/replicas.h"
 
@@ -61,12 +62,14 @@ class OuterSync {
     Stretch stretch;
     torch::Tensor starts;                            ///< S_k, [hosted, parameters]
     torch::Tensor sum;                               ///< on the host if it travels there
-    std::unique_ptr<comm::PendingOperation> reduce;  ///< null: it has arrived
+    std::unique_ptr<comm::PendingOperation> reduce;  ///< over the host
+    bool on_lane = false;                            ///< over the device
   };
 
   std::vector<double> shares(const Stretch& stretch) const;
   torch::Tensor add_hosted(const torch::Tensor& weights, const Stretch& stretch) const;
   torch::Tensor sum_of_all(const torch::Tensor& weights, const Stretch& stretch);
+  void start_on_device(torch::Tensor& sum);
   void wait();
   void measure(const torch::Tensor& weights, const torch::Tensor& mean, const Stretch& stretch);
   void report_bad_workers(const torch::Tensor& weights, const Stretch& stretch);
@@ -75,6 +78,7 @@ class OuterSync {
   StepContext context_;
   Replicas& replicas_;
   std::unique_ptr<comm::DeviceSum> device_sum_;  ///< null: sums pass through the host
+  std::unique_ptr<tensors::StreamLanes> lane_;   ///< on which a sum on the device travels
   torch::Tensor velocity_;                       ///< undefined: the rule is the mean
   std::optional<Pending> pending_;
   std::vector<SyncRecord> records_;
