@@ -15,7 +15,7 @@
 #include "impart/core/error.h"
 #include "impart/placement/exchanges.h"
 #include "impart/placement/heuristics.h"
-#include "impart/placement/imbalance.h"
+#include "impart/placement/measures/imbalance.h"
 #include "impart/placement/move_plan.h"
 #include <CLI/CLI.hpp>
 

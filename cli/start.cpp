@@ -11,7 +11,7 @@
 #include "cli/terminal/progress_line.h"
 #include "impart/core/column_file.h"
 #include "impart/core/error.h"
-#include "impart/placement/imbalance.h"
+#include "impart/placement/measures/imbalance.h"
 #include "impart/placement/starts.h"
 
 namespace impart::cli {

@@ -27,8 +27,8 @@ set(IMPART_HEADERS_core
   impart/placement/exchanges.h
   impart/placement/heuristics.h
   impart/placement/hosted_workers.h
-  impart/placement/imbalance.h
-  impart/placement/mixing.h
+  impart/placement/measures/imbalance.h
+  impart/placement/measures/mixing.h
   impart/placement/move_plan.h
   impart/placement/outers.h
   impart/placement/own_rows.h

@@ -7,7 +7,7 @@
 #include <fmt/format.h>
 
 #include "impart/core/error.h"
-#include "impart/placement/imbalance.h"
+#include "impart/placement/measures/imbalance.h"
 #include "impart/placement/selections/remaining.h"
 
 namespace impart::placement {

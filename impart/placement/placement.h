@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "impart/importance/importance_table.h"
-#include "impart/placement/mixing.h"
+#include "impart/placement/measures/mixing.h"
 #include "impart/placement/ownership.h"
 #include "impart/placement/partition.h"
 #include "impart/placement/placement_spec.h"

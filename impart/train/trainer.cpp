@@ -9,7 +9,7 @@
 #include <torch/torch.h>
 
 #include "impart/core/error.h"
-#include "impart/placement/class_skew.h"
+#include "impart/placement/measures/class_skew.h"
 #include "impart/train/costs/phase_clock.h"
 #include "impart/train/hardest_images.h"
 #include "impart/train/own_model.h"

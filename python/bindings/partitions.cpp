@@ -6,7 +6,7 @@
 
 #include "impart/core/error.h"
 #include "impart/placement/heuristics.h"
-#include "impart/placement/imbalance.h"
+#include "impart/placement/measures/imbalance.h"
 #include "impart/placement/move_plan.h"
 #include "impart/placement/outers.h"
 #include "python/bindings/bindings.h"

@@ -17,7 +17,7 @@
 #include "impart/placement/epoch_order.h"
 #include "impart/placement/exchanges.h"
 #include "impart/placement/heuristics.h"
-#include "impart/placement/imbalance.h"
+#include "impart/placement/measures/imbalance.h"
 #include "impart/placement/move_plan.h"
 #include "impart/placement/schedule.h"
 #include "impart/placement/starts.h"

@@ -1,4 +1,4 @@
-#include "impart/placement/class_skew.h"
+#include "impart/placement/measures/class_skew.h"
 
 #include <cmath>
 

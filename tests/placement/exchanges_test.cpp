@@ -11,7 +11,7 @@
 #include "impart/core/random.h"
 #include "impart/placement/exchanges/exchange_steps.h"
 #include "impart/placement/heuristics.h"
-#include "impart/placement/imbalance.h"
+#include "impart/placement/measures/imbalance.h"
 #include "impart/placement/move_plan.h"
 #include "tests/placement/exponential_scores.h"
 

@@ -6,7 +6,7 @@
 #include "impart/core/random.h"
 #include "impart/placement/contract.h"
 #include "impart/placement/heuristics.h"
-#include "impart/placement/imbalance.h"
+#include "impart/placement/measures/imbalance.h"
 #include "impart/placement/move_plan.h"
 
 namespace impart::placement {

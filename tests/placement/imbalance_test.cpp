@@ -1,4 +1,4 @@
-#include "impart/placement/imbalance.h"
+#include "impart/placement/measures/imbalance.h"
 
 #include <algorithm>
 #include <cmath>

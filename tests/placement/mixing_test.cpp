@@ -1,4 +1,4 @@
-#include "impart/placement/mixing.h"
+#include "impart/placement/measures/mixing.h"
 
 #include <gtest/gtest.h>
 

@@ -8,7 +8,7 @@
 
 #include "impart/core/error.h"
 #include "impart/core/random.h"
-#include "impart/placement/imbalance.h"
+#include "impart/placement/measures/imbalance.h"
 #include "impart/placement/starts/dirichlet_shares.h"
 #include "tests/support/temporary_folder.h"
 

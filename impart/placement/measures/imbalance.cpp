@@ -1,4 +1,4 @@
-#include "impart/placement/imbalance.h"
+#include "impart/placement/measures/imbalance.h"
 
 #include <algorithm>
 #include <cmath>
@@ -7,7 +7,7 @@
 #include <fmt/format.h>
 
 #include "impart/core/error.h"
-#include "impart/placement/class_skew.h"
+#include "impart/placement/measures/class_skew.h"
 #include "impart/placement/ranking.h"
 
 namespace impart::placement {

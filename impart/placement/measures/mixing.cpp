@@ -1,4 +1,4 @@
-#include "impart/placement/mixing.h"
+#include "impart/placement/measures/mixing.h"
 
 #include <algorithm>
 #include <bit>
