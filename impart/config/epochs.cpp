@@ -15,4 +15,9 @@ std::uint32_t EpochInterval::of(std::uint32_t epochs) const {
   return percent && *percent > 0 ? std::max(1u, nearest) : nearest;
 }
 
+bool EpochInterval::is_due(std::uint32_t done, std::uint32_t epochs) const {
+  const std::uint32_t interval = of(epochs);
+  return interval > 0 && done % interval == 0;
+}
+
 }  // namespace impart::config

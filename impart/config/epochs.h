@@ -29,6 +29,8 @@ struct EpochInterval : Epochs {
 
   /// A share that is not 0 is at least one epoch: rounding does not make never of often.
   std::uint32_t of(std::uint32_t epochs) const;
+  /// Whether one falls on the end of the `done`-th of a run's epochs.
+  bool is_due(std::uint32_t done, std::uint32_t epochs) const;
   bool operator==(const EpochInterval&) const = default;
 };
 

@@ -9,12 +9,12 @@
 #include <torch/torch.h>
 
 #include "impart/core/error.h"
-#include "impart/placement/measures/class_skew.h"
 #include "impart/train/costs/phase_clock.h"
 #include "impart/train/hardest_images.h"
 #include "impart/train/own_model.h"
 #include "impart/train/pretrained.h"
 #include "impart/train/run_model.h"
+#include "impart/train/run_notes.h"
 #include "impart/train/run_output.h"
 #include "impart/train/run_state.h"
 #include "impart/train/weights_hash.h"
@@ -87,6 +87,8 @@ Trainer::Trainer(const RunSpec& spec, comm::Communicator& communicator, const Ru
               communicator),
       selection_(config_, data_, placement_),
       visits_(engine_, *data_.train, communicator, observer),
+      stores_(data_, engine_.clock()),
+      evaluation_(config_, data_, engine_, communicator),
       costs_(communicator, config_.workers.count),
       results_(data_.task),
       progress_(observer, config_.epochs, data_.examples) {
@@ -98,10 +100,6 @@ Trainer::Trainer(const RunSpec& spec, comm::Communicator& communicator, const Ru
   summary_.workers = config_.workers.count;
   summary_.processes = communicator.size();
   summary_.seed = config_.seed;
-  if (DeviceEvaluation::can_run(*data_.test, communicator)) {
-    device_evaluation_ = std::make_unique<DeviceEvaluation>(
-        engine_.model(), *data_.test, config_.precision == config::RunConfig::Precision::kBf16);
-  }
   if (!checkpoint.empty()) restore(checkpoint);
 }
 
@@ -176,41 +174,31 @@ void Trainer::prepare_epoch() {
                        .messages = change_->messages});
 }
 
-/// Said of the first such parts, once in a run: many do not know what it costs.
+/// Said of the first such parts, once in a run.
 void Trainer::note_skewed_norms() {
   const bool own_statistics = config_.workers.norm_group() == 1 && engine_.has_batch_norm();
-  if (summary_.batch_norm_skew || !own_statistics || data_.labels.empty()) return;
-  const double skew = placement::mean_class_skew(placement_.partition(), data_.labels);
-  const double by_chance = placement::expected_class_skew(placement_.partition(), data_.labels);
-  if (skew <= by_chance + placement::kNotableClassSkew) return;
-  summary_.batch_norm_skew = skew;
-  if (!is_writer() || !observer_.note) return;
-  observer_.note(fmt::format(
-      "epoch {}: the workers' parts differ in their classes (skew {:.2f}, {:.2f} by chance), and "
-      "each normalises with its own batch: on CIFAR-10 with 128 workers that gave 25 % instead of "
-      "84 %; workers.batch_norm=shared or model.norm=group avoids it, an exchange makes it less",
-      position_.epoch + 1, skew, by_chance));
+  if (summary_.batch_norm_skew || !own_statistics) return;
+  const auto parts = find_skew(placement_.partition(), data_.labels);
+  if (!parts) return;
+  summary_.batch_norm_skew = parts->skew;
+  note(describe_skewed_norms(position_.epoch, *parts));
 }
 
-/// Lets the store follow the partition. Where arrivals are visited last, they travel while the
-/// epoch's first steps are run.
+/// For who watches; process 0 speaks for all.
+void Trainer::note(const std::string& sentence) const {
+  if (communicator_.rank() == 0 && observer_.note) observer_.note(sentence);
+}
+
+/// Where arrivals are visited last, they travel while the epoch's first steps are run.
 void Trainer::move_examples() {
-  if (!settled_) return;
-  const PhaseTimer timer(engine_.clock(), &store::PhaseSeconds::exchange);
-  report("exchange");
-  data_.train_store->start_moves(change_->plan);
-  if (!config_.exchange.arrivals_last) data_.train_store->finish_moves();
-  change_->plan = {};
+  if (stores_.settled()) report("exchange");
+  stores_.move(change_->plan, config_.exchange.arrivals_last);
+  if (stores_.settled()) change_->plan = {};
 }
 
-/// The first time, and after a restart, the store may hold anything.
 void Trainer::settle_stores() {
-  if (settled_) return;
-  const PhaseTimer timer(engine_.clock(), &store::PhaseSeconds::exchange);
-  report("store");
-  data_.train_store->settle(placement_.partition());
-  data_.test_store->settle({{}, config_.workers.count});
-  settled_ = true;
+  if (!stores_.settled()) report("store");
+  stores_.settle(placement_.partition());
 }
 
 void Trainer::select_visits() {
@@ -228,27 +216,19 @@ bool Trainer::train_epoch() {
   while (position_.step < plan_->steps()) {
     last_rate_ = selection_.learning_rate_at(position_.step);
     engine_.run_step(position_.step, last_rate_);
-    if (config_.exchange.arrivals_last) advance_moves();
+    if (config_.exchange.arrivals_last) stores_.advance();
     progress_.count_trained(plan_->examples_in(position_.step));
     ++position_.step;
     ++position_.total_steps;
     report("train");
     if (agree_to_stop() && position_.step < plan_->steps()) return false;
   }
-  if (config_.eval.workers && is_tested()) test_workers();
+  if (evaluation_.is_due(position_.epoch)) {
+    worker_scores_ = evaluation_.test_workers(position_.epoch);
+  }
   engine_.end_epoch();
-  finish_moves();
+  stores_.finish();
   return true;
-}
-
-void Trainer::advance_moves() {
-  const PhaseTimer timer(engine_.clock(), &store::PhaseSeconds::exchange);
-  data_.train_store->advance_moves();
-}
-
-void Trainer::finish_moves() {
-  const PhaseTimer timer(engine_.clock(), &store::PhaseSeconds::exchange);
-  data_.train_store->finish_moves();
 }
 
 /// A signal reaches the processes at different steps; all must stop after the same one.
@@ -257,17 +237,6 @@ bool Trainer::agree_to_stop() {
   if (communicator_.size() > 1) communicator_.all_reduce_max(std::span<std::int64_t>(stop));
   stopping_ = stopping_ || stop[0] != 0;
   return stopping_;
-}
-
-/// After so many epochs of the run.
-bool Trainer::is_due(const config::EpochInterval& every, std::uint32_t epochs) const {
-  const std::uint32_t interval = every.of(config_.epochs);
-  return interval > 0 && epochs % interval == 0;
-}
-
-/// Whether the epoch under way ends with an evaluation.
-bool Trainer::is_tested() const {
-  return position_.epoch + 1 == config_.epochs || is_due(config_.eval.every, position_.epoch + 1);
 }
 
 void Trainer::track_visits() {
@@ -281,7 +250,10 @@ void Trainer::finish_epoch() {
   measure_dissimilarity();
   const bool is_last = position_.epoch + 1 == config_.epochs;
   std::optional<data::TestOutcome> outcome;
-  if (is_tested()) outcome = evaluate_model();
+  if (evaluation_.is_due(position_.epoch)) {
+    report("evaluate");
+    outcome = evaluation_.test(position_.epoch);
+  }
   check_directory();
   record_epoch(outcome, record_costs());
   record_steps();
@@ -292,7 +264,7 @@ void Trainer::finish_epoch() {
   ++position_.epoch;
   position_.step = 0;
   if (must_stop_diverged()) return;  // the checkpoint before it is worth more than this one
-  const bool due = is_due(config_.checkpoint.every, position_.epoch);
+  const bool due = config_.checkpoint.every.is_due(position_.epoch, config_.epochs);
   if (due || is_last || stopping_) write_checkpoint();
 }
 
@@ -304,51 +276,12 @@ void Trainer::refresh_hidden() {
   visits_.refresh(selection_.to_refresh(), placement_.table(), position_.epoch);
 }
 
-EvaluationSpec Trainer::evaluation_spec() const {
-  return {.protocol = config_.eval.protocol,
-          .batch = config_.eval.batch,
-          .hosted_workers = engine_.norm_groups(),
-          .epoch = position_.epoch,
-          .mirror = config_.eval.mirror,
-          .reader = WorkerId{engine_.hosted().first}};
-}
-
-/// What each worker's model came to on its own, before they become one. Nothing in epochs in which
-/// they are one.
-void Trainer::test_workers() {
-  worker_scores_.clear();
-  if (!config::trains_apart(config_, position_.epoch)) return;
-  const PhaseTimer timer(engine_.clock(), &store::PhaseSeconds::evaluation);
-  report("evaluate");
-  for (std::uint32_t worker = 0; worker < config_.workers.count; ++worker) {
-    engine_.show_worker(worker);
-    data::TestOutcome outcome =
-        evaluate(engine_.model(), *data_.test, evaluation_spec(), communicator_);
-    outcome.bytes = data_.test_bytes;
-    worker_scores_.push_back(data::score_of(data_.task, outcome));
-  }
-  engine_.show_worker(std::nullopt);
-  engine_.model().train();
-}
-
 void Trainer::measure_dissimilarity() {
   dissimilarity_.reset();
-  if (!is_due(config_.importance.dissimilarity, position_.epoch + 1)) return;
+  if (!config_.importance.dissimilarity.is_due(position_.epoch + 1, config_.epochs)) return;
   const PhaseTimer timer(engine_.clock(), &store::PhaseSeconds::dissimilarity);
   report("dissimilarity");
   dissimilarity_ = engine_.dissimilarity(placement_.partition(), position_.epoch);
-}
-
-data::TestOutcome Trainer::evaluate_model() {
-  const PhaseTimer timer(engine_.clock(), &store::PhaseSeconds::evaluation);
-  report("evaluate");
-  engine_.collapse_statistics();
-  const EvaluationSpec spec = evaluation_spec();
-  data::TestOutcome outcome = device_evaluation_
-                                  ? device_evaluation_->evaluate(spec)
-                                  : evaluate(engine_.model(), *data_.test, spec, communicator_);
-  outcome.bytes = data_.test_bytes;
-  return outcome;
 }
 
 void Trainer::note_seconds() {
@@ -458,9 +391,7 @@ void Trainer::note_divergence() {
   if (std::isfinite(loss)) summary_.diverged_at.reset();
   if (std::isfinite(loss) || summary_.diverged_at) return;
   summary_.diverged_at = position_.epoch;
-  if (!is_writer() || !observer_.note) return;
-  observer_.note(
-      fmt::format("epoch {}: the training loss is {}: diverged", position_.epoch + 1, loss));
+  note(describe_divergence(position_.epoch, loss));
 }
 
 /// Times that were measured under different load cannot be compared: whoever reads them must know.
@@ -544,11 +475,7 @@ void Trainer::restore(const std::string& checkpoint) {
 void Trainer::note_threads(int before) const {
   const int now = torch::get_num_threads();
   const bool matters = before != 0 && before != now && data_.train->device().is_cpu();
-  if (!matters || communicator_.rank() != 0 || !observer_.note) return;
-  observer_.note(fmt::format(
-      "the run was computed with threads={} and goes on with {}: its last bits will not "
-      "be those of an unbroken run",
-      before, now));
+  if (matters) note(describe_threads(before, now));
 }
 
 /// Leaves pictures of the hardest and easiest examples, where these are pictures.

@@ -12,15 +12,16 @@
 #include "impart/run/run_directory.h"
 #include "impart/run/run_recorder.h"
 #include "impart/train/costs/run_costs.h"
-#include "impart/train/device/device_evaluation.h"
 #include "impart/train/diverged.h"
 #include "impart/train/engine.h"
 #include "impart/train/epoch_selection.h"
 #include "impart/train/epoch_visits.h"
 #include "impart/train/run.h"
 #include "impart/train/run_data.h"
+#include "impart/train/run_evaluation.h"
 #include "impart/train/run_progress.h"
 #include "impart/train/run_results.h"
+#include "impart/train/run_stores.h"
 
 namespace impart::train {
 
@@ -50,23 +51,17 @@ class Trainer {
   RunStart describe_start() const;
   void prepare_epoch();
   void note_skewed_norms();
+  void note(const std::string& sentence) const;
   void decide_partition();
   void move_examples();
-  void advance_moves();
-  void finish_moves();
   void settle_stores();
   void select_visits();
   bool train_epoch();  ///< false: stopped early
   bool agree_to_stop();
-  bool is_tested() const;
-  bool is_due(const config::EpochInterval& every, std::uint32_t epochs) const;
   void finish_epoch();
   void track_visits();
   void refresh_hidden();
   void measure_dissimilarity();
-  data::TestOutcome evaluate_model();
-  EvaluationSpec evaluation_spec() const;
-  void test_workers();
   run::WeightCosts count_weight_sums() const;
   void record_syncs();
   void note_seconds();
@@ -93,11 +88,12 @@ class Trainer {
   RunData data_;
   placement::Placement placement_;
   Engine engine_;
-  std::unique_ptr<DeviceEvaluation> device_evaluation_;  ///< where the test data is on a GPU
-  const run::RunDirectory* directory_ = nullptr;         ///< on the process that writes
-  std::unique_ptr<run::RunRecorder> recorder_;           ///< there, too
+  const run::RunDirectory* directory_ = nullptr;  ///< on the process that writes
+  std::unique_ptr<run::RunRecorder> recorder_;    ///< there, too
   EpochSelection selection_;
   EpochVisits visits_;
+  RunStores stores_;
+  RunEvaluation evaluation_;
   RunCosts costs_;
   RunResults results_;
   ProgressReporter progress_;
@@ -108,7 +104,6 @@ class Trainer {
   double last_rate_ = 0;                              ///< that the last step learned with
   std::optional<placement::PlacementChange> change_;  ///< before the epoch under way
   std::optional<double> dissimilarity_;               ///< after it, where it is due
-  bool settled_ = false;                              ///< the stores have the current partition
   bool stopping_ = false;
   std::vector<double> worker_scores_;  ///< of the epoch under way
   std::string diverged_;               ///< why the run ends in the middle of an epoch; or ""
