@@ -7,6 +7,7 @@
 
 #include "impart/config/model_names.h"
 #include "impart/config/placeholders.h"
+#include "impart/config/value_rules.h"
 #include "impart/core/error.h"
 #include "impart/core/named_table.h"
 #include "impart/data/datasets.h"
@@ -271,9 +272,11 @@ constexpr Rule kRules[] = {
     {"batch-norm-of-one-model",
      {"workers.batch_norm", "workers.sync"},
      [](const Situation& s) { return shares_batch_norm(s) && !synchronises_steps(s); },
-     [](const Situation&) -> std::string {
-       return "workers.batch_norm: shared needs workers.sync: step; models that differ have no "
-              "common statistics";
+     [](const Situation& s) {
+       return fmt::format(
+           "workers.batch_norm: {} needs workers.sync: step; models that differ have no common "
+           "statistics",
+           norm_sharing().write(s.config.workers.batch_norm).front());
      }},
     {"batch-norm-over-gpus",
      {"workers.batch_norm", "workers.count", "device"},
