@@ -7,6 +7,7 @@
 
 #include "impart/config/model_names.h"
 #include "impart/config/placeholders.h"
+#include "impart/config/value_rules.h"
 #include "impart/core/error.h"
 #include "impart/core/named_table.h"
 #include "impart/data/datasets.h"
@@ -280,9 +281,11 @@ constexpr Rule kRules[] = {
     {"batch-norm-of-one-model",
      {"workers.batch_norm", "workers.sync"},
      [](const Situation& s) { return shares_batch_norm(s) && !synchronises_steps(s); },
-     [](const Situation&) -> std::string {
-       return "workers.batch_norm: shared needs workers.sync: step; models that differ have no "
-              "common statistics";
+     [](const Situation& s) {
+       return fmt::format(
+           "workers.batch_norm: {} needs workers.sync: step; models that differ have no common "
+           "statistics",
+           norm_sharing().write(s.config.workers.batch_norm).front());
      }},
     {"outer-of-models",
      {"workers.outer", "workers.sync_start", "workers.outer_overlap", "eval.workers",

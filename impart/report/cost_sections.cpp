@@ -223,12 +223,17 @@ Table io_table(const Analysis& analysis, const GroupAnalysis& group,
                    {"messages"},
                    {"examples moved"},
                    {"peak stored", true, "most examples that one worker held"}};
+  const bool shares_statistics = any_number(group, "bytes_statistics");
+  if (shares_statistics) {
+    table.columns.push_back({"for statistics", true, "of the network's: sums of batch norms"});
+  }
   for (const ArmAnalysis* arm : group.leaders(group.arms.size())) {
     const auto mean = [&](const char* name) { return mean_number(*arm->arm, name); };
     table.rows.push_back({text_cell(arm->arm->name), bytes_cell(mean("bytes_disk")),
                           moved_bytes_cell(breakdowns, *arm), bytes_cell(mean("bytes_network")),
                           count_cell(mean("messages")), count_cell(mean("examples_moved")),
                           count_cell(mean("peak_stored_examples"))});
+    if (shares_statistics) table.rows.back().push_back(bytes_cell(mean("bytes_statistics")));
   }
   table.collapsed = table.rows.size() > 40;
   return table;

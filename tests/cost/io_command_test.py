@@ -105,6 +105,15 @@ class PredictionTest(IoTest):
         self.assertIn(" 72000 per epoch", self.succeed(*arguments, "--bytes"))
         self.assertIn(" 70.3 KiB per epoch", self.succeed(*arguments))
 
+    def test_statistics_of_batch_norms(self):
+        shared = [*SMALL, "--strategy", "local", "--batch", 100, "workers.batch_norm=shared"]
+        # 3 steps; 3 of 4 processes' worth of 2 rows of two doubles for 224 channels, there and back.
+        self.assertIn("batch 100: 129024 per epoch", self.succeed(*shared, "--bytes"))
+        self.assertEqual(self.strategies(*shared)["local"]["epoch_statistics_bytes"], 129024)
+        self.assertNotIn("Statistics", self.succeed(*shared, "--processes", 1))
+        self.assertNotIn("Statistics", self.succeed(*shared, "model.norm=group"))
+        self.assertNotIn("Statistics", self.succeed(*SMALL, "--strategy", "local"))
+
     def test_a_cache_spares_reads(self):
         rows = self.strategies(*SMALL, "--strategy", "local,vanilla", "--cache", "1MB")
         self.assertEqual(rows["local"]["epoch_replicated_source_bytes"], 0)

@@ -300,6 +300,16 @@ class LooseRunsTest(ReportTest):
             self.assertIn(reason, out)
         self.assertEqual(self.rows("runs/report/tables.csv")["vanilla"]["n"], "2")
 
+    def test_bytes_of_statistics_have_a_column_where_there_are_some(self):
+        made_runs.make_run(self.folder / "runs/1", 1, "random", 0, 1)
+        path = self.folder / "runs/1/summary.json"
+        for found, shown in [(0, False), (5 << 20, True)]:
+            path.write_text(json.dumps({**json.loads(path.read_text()), "bytes_statistics": found}))
+            self.succeed("runs")
+            page = self.read("runs/report/report.md")
+            self.assertEqual("for statistics" in page, shown)
+            self.assertEqual("5.0 MiB" in page, shown)
+
     def test_runs_with_skewed_parts_under_batch_norm_are_listed(self):
         for seed in [1, 2]:
             made_runs.make_run(self.folder / f"runs/{seed}", seed, "random", 0, 1)

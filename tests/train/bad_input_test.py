@@ -113,6 +113,7 @@ class ConfigTest(InputTest):
             "importance.ignore 3, partition.warmup 3": ["importance.ignore=3"],
             "optimizer.warmup_epochs is 9, but epochs is 6": ["epochs=6",
                                                               "optimizer.warmup_epochs=9"],
+            "workers.batch_norm: 2 needs workers.sync": ["workers.batch_norm=2", "workers.sync=epoch"],
             "workers.batch_norm: shared needs workers.sync": ["workers.batch_norm=shared",
                                                               "workers.sync=epoch"],
             "is-pair needs workers.count of 2 or more": ["exchange.strategy=is-pair",
