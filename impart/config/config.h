@@ -262,8 +262,8 @@ struct EvalConfig {
   Protocol protocol = Protocol::kClean;
   EpochInterval every = 1;    ///< epochs between two evaluations; the last epoch always has one
   std::uint32_t batch = 256;  ///< examples per forward pass
-  bool mirror = false;  ///< images are looked at twice, once mirrored, and the logits averaged
-  bool workers = false;       ///< every worker's own model, too, before they become one
+  bool mirror = false;   ///< images are looked at twice, once mirrored, and the logits averaged
+  bool workers = false;  ///< every worker's own model, too, before they become one
   bool operator==(const EvalConfig&) const = default;
 };
 

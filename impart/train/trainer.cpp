@@ -10,14 +10,14 @@
 
 #include "impart/core/error.h"
 #include "impart/train/costs/phase_clock.h"
-#include "impart/train/hardest_images.h"
+#include "impart/train/output/hardest_images.h"
+#include "impart/train/output/run_output.h"
+#include "impart/train/output/weights_hash.h"
 #include "impart/train/own_model.h"
 #include "impart/train/pretrained.h"
 #include "impart/train/run_model.h"
 #include "impart/train/run_notes.h"
-#include "impart/train/run_output.h"
 #include "impart/train/run_state.h"
-#include "impart/train/weights_hash.h"
 
 namespace impart::train {
 namespace {

@@ -16,11 +16,11 @@
 #include "impart/train/engine.h"
 #include "impart/train/epoch_selection.h"
 #include "impart/train/epoch_visits.h"
+#include "impart/train/output/run_progress.h"
+#include "impart/train/output/run_results.h"
 #include "impart/train/run.h"
 #include "impart/train/run_data.h"
 #include "impart/train/run_evaluation.h"
-#include "impart/train/run_progress.h"
-#include "impart/train/run_results.h"
 #include "impart/train/run_stores.h"
 
 namespace impart::train {

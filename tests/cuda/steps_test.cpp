@@ -127,7 +127,8 @@ TEST_F(DeviceStepsTest, RecordedAreThoseThatAreNotWithOtherNorms) {
 
 TEST_F(DeviceStepsTest, MeasureTheDissimilarityThatTheCpuMeasures) {
   std::vector<WorkerId> owners;
-  for (const std::uint32_t label : testing::data().train.labels) owners.push_back(WorkerId{label % 4});
+  for (const std::uint32_t label : testing::data().train.labels)
+    owners.push_back(WorkerId{label % 4});
   const placement::Partition partition(owners, 4);
   for (const auto norm : {config::Norm::kBatch, config::Norm::kGroup}) {
     auto config = config_of("resnet18");

@@ -4,7 +4,7 @@
 #include <torch/torch.h>
 
 #include "impart/core/error.h"
-#include "impart/train/weights_hash.h"
+#include "impart/train/output/weights_hash.h"
 #include "tests/train/own_run_fixture.h"
 
 namespace impart::train {

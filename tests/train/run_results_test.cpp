@@ -1,4 +1,4 @@
-#include "impart/train/run_results.h"
+#include "impart/train/output/run_results.h"
 
 #include <cmath>
 

@@ -1,4 +1,4 @@
-#include "impart/train/hardest_texts.h"
+#include "impart/train/output/hardest_texts.h"
 
 #include <algorithm>
 #include <map>

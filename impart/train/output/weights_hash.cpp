@@ -1,4 +1,4 @@
-#include "impart/train/weights_hash.h"
+#include "impart/train/output/weights_hash.h"
 
 #include <array>
 #include <memory>

@@ -1,9 +1,9 @@
-#include "impart/train/run_output.h"
+#include "impart/train/output/run_output.h"
 
 #include <algorithm>
 
 #include "impart/core/column_file.h"
-#include "impart/train/hardest_texts.h"
+#include "impart/train/output/hardest_texts.h"
 
 namespace impart::train {
 

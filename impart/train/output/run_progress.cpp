@@ -1,4 +1,4 @@
-#include "impart/train/run_progress.h"
+#include "impart/train/output/run_progress.h"
 
 #include <utility>
 

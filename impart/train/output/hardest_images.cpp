@@ -1,4 +1,4 @@
-#include "impart/train/hardest_images.h"
+#include "impart/train/output/hardest_images.h"
 
 #include <algorithm>
 #include <cmath>
