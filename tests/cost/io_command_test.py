@@ -114,6 +114,15 @@ class PredictionTest(IoTest):
         self.assertNotIn("Statistics", self.succeed(*shared, "model.norm=group"))
         self.assertNotIn("Statistics", self.succeed(*SMALL, "--strategy", "local"))
 
+    def test_weights_of_workers_that_train_apart(self):
+        arguments = [*SMALL, "--strategy", "local", "--parameters", 1000, "--batch", 100]
+        out = self.succeed("workers.sync=2", *arguments, "--bytes")  # after 2 steps and after the third
+        self.assertIn("Gradients of 1000 parameters, batch 100: 72000 per epoch", out)
+        self.assertIn("Weights instead, every 2 steps: 48000 per epoch, 1.5 times less.", out)
+        row = json.loads(self.succeed("workers.sync=epoch", *arguments, "--json"))["strategies"][0]
+        self.assertEqual(row["epoch_gradient_bytes"], 72000)
+        self.assertEqual(row["epoch_weight_bytes"], 24000)
+
     def test_a_cache_spares_reads(self):
         rows = self.strategies(*SMALL, "--strategy", "local,vanilla", "--cache", "1MB")
         self.assertEqual(rows["local"]["epoch_replicated_source_bytes"], 0)

@@ -45,6 +45,23 @@ Visits visits_of_worker(const StepPlan& plan, std::uint32_t worker) {
 const std::vector<std::vector<std::uint64_t>> kSizes = {{7, 5, 6, 5}, {8, 8}, {1},        {0, 3, 9},
                                                         {4, 0, 0, 1}, {0, 0}, {13, 2, 12}};
 
+TEST(StepPlan, CountsTheVisitsOfAStretch) {
+  for (const auto& sizes : kSizes) {
+    for (const Uneven uneven : {Uneven::kWeight, Uneven::kPad, Uneven::kDrop}) {
+      const StepPlan plan(make_order(sizes), 2, uneven);
+      for (std::uint32_t worker = 0; worker < plan.workers(); ++worker) {
+        for (std::uint32_t first = 0; first <= plan.steps(); ++first) {
+          std::uint64_t visits = 0;
+          for (std::uint32_t last = first; last <= plan.steps() + 1; ++last) {
+            EXPECT_EQ(plan.visits_between(WorkerId{worker}, first, last), visits);
+            visits += plan.batch_of(WorkerId{worker}, last).size();
+          }
+        }
+      }
+    }
+  }
+}
+
 TEST(StepPlan, CutsOrdersIntoBatches) {
   const StepPlan plan(make_order({5, 3}), 2, Uneven::kWeight);
   EXPECT_EQ(plan.workers(), 2u);

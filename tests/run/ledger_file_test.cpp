@@ -38,6 +38,7 @@ LedgerEpoch make_epoch(std::uint32_t number) {
                              .host_wait = 0.75});
   epoch.visits = {
       .visits = 70, .hidden = 30, .refreshed = 4, .bytes_saved = 5, .max_over_mean = 1.5};
+  epoch.weights = {.sums = 3, .bytes = weight_bytes(3, 4, 1000)};
   return epoch;
 }
 
@@ -57,6 +58,8 @@ TEST(LedgerFile, ReadsBackWhatWasWritten) {
   EXPECT_EQ(epochs[0].processes[0].host_wait, 0.75);
   EXPECT_EQ(epochs[0].skipped, 3u);
   EXPECT_EQ(epochs[0].visits->hidden, 30u);
+  EXPECT_EQ(epochs[0].weights->sums, 3u);
+  EXPECT_EQ(epochs[0].weights->bytes, 72'000u);
 }
 
 TEST(LedgerFile, HasThePromisedMembers) {
@@ -102,11 +105,13 @@ TEST(LedgerFile, ReadsFilesOfBeforeThereWereSelections) {
   const TemporaryFolder folder;
   auto record = ledger_record(make_epoch(0));
   record.erase("visits");
+  record.erase("weights");
   record.at("processes").at(0).at("seconds").erase("refresh");
   folder.write("ledger.jsonl", record.dump() + "\n");
   const auto epochs = read_ledger(folder / "ledger.jsonl");
   ASSERT_EQ(epochs.size(), 1u);
   EXPECT_FALSE(epochs[0].visits);
+  EXPECT_FALSE(epochs[0].weights);
   EXPECT_EQ(epochs[0].processes[0].seconds.refresh, 0);
 }
 
