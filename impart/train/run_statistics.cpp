@@ -47,26 +47,38 @@ void RunStatistics::note_training(const placement::StepPlan& plan) {
   }
 }
 
+/// All, before anybody has trained.
+std::vector<std::int64_t> RunStatistics::measuring_workers() const {
+  const bool any = std::find(has_trained_.begin(), has_trained_.end(), true) != has_trained_.end();
+  std::vector<std::int64_t> workers;
+  for (std::uint32_t worker = 0; worker < workers_; ++worker) {
+    if (has_trained_[worker] || !any) workers.push_back(worker);
+  }
+  return workers;
+}
+
 void RunStatistics::collapse() {
   const torch::NoGradGuard no_grad;
   auto statistics = models::sum_worker_statistics(model_);
   if (statistics.numel() == 0) return;
   const torch::Device device = device_of(model_);
-  const auto trained = std::count(has_trained_.begin(), has_trained_.end(), true);
-  const bool all_alike = trained == 0 || trained == workers_;
-  if (device.is_cuda() && communicator_.size() == 1 && all_alike) {
-    models::collapse_running_statistics(
-        model_, first_only_ ? models::StatisticsOfRun::kWorker0 : models::StatisticsOfRun::kMean);
+  const bool is_mean = !shared_ && !first_only_;
+  const std::vector<std::int64_t> workers = measuring_workers();
+  if (device.is_cuda() && communicator_.size() == 1) {
+    if (is_mean) statistics = models::sum_worker_statistics(model_, workers);
+    if (first_only_) statistics = models::copy_worker_statistics(model_, 0);
+    if (is_mean) statistics /= static_cast<double>(workers.size());
+    models::set_running_statistics(model_, statistics);
     return;
   }
   if (!shared_) {
     // All rows, then summed in the order of workers: the same bits for every number of processes.
     const torch::Tensor all = *gather();
     statistics = first_only_ ? all[0].clone() : torch::zeros_like(all[0]);
-    for (std::int64_t worker = 0; !first_only_ && worker < all.size(0); ++worker) {
-      if (all_alike || has_trained_[static_cast<std::size_t>(worker)]) statistics += all[worker];
+    if (is_mean) {
+      for (const std::int64_t worker : workers) statistics += all[worker];
+      statistics /= static_cast<double>(workers.size());
     }
-    if (!first_only_) statistics /= static_cast<double>(all_alike ? all.size(0) : trained);
   }
   models::set_running_statistics(model_, statistics.to(device));
 }

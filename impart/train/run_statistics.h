@@ -39,6 +39,8 @@ class RunStatistics {
   bool shared() const { return shared_; }
 
  private:
+  std::vector<std::int64_t> measuring_workers() const;
+
   models::Classifier& model_;
   std::uint32_t workers_;
   bool shared_, first_only_;
