@@ -83,6 +83,10 @@ class UsageTest(CommandTest):
         self.assertEqual(out.splitlines()[20:], [
             "epoch 21   repartition by the heuristic, importance from epochs 6..20",
             "epoch 51   repartition by the heuristic, importance from epochs 21..50"])
+        kept = self.succeed("schedule", "--epochs", 4, "--warmup", 3, "--start")
+        self.assertEqual(kept.splitlines(), [
+            "epoch 1    partition of the start",
+            "epoch 4    repartition by the heuristic, importance from epochs 1..3"])
 
     def test_wrong_flags_get_a_suggestion(self):
         for flags, message in {

@@ -63,6 +63,33 @@ TEST_F(DeviceStepsTest, TrainWhatTheCpuTrains) {
   }
 }
 
+TEST_F(DeviceStepsTest, OfPartsOfAnySizeAreThoseOfTheCpu) {
+  // 200, 0, 70 and 30 examples: three kinds of steps, and a worker that never trains.
+  std::vector<WorkerId> owners;
+  for (std::uint32_t i = 0; i < 300; ++i) {
+    owners.push_back(WorkerId{i % 3 < 2 ? 0u : i < 210 ? 2u : 3u});
+  }
+  const placement::Parts parts = placement::Partition(owners, 4).parts();
+  Training on_cpu(config_of("small-cnn"), torch::kCPU),
+      on_gpu(config_of("small-cnn"), torch::kCUDA);
+  for (std::uint32_t epoch = 0; epoch < kEpochs; ++epoch) {
+    const auto expected = on_cpu.train_visits(parts, {}, epoch);
+    const auto found = on_gpu.train_visits(parts, {}, epoch);
+    EXPECT_LT(distance(found[0], expected[0]), epoch == 0 ? 1e-3 : 5e-2);
+  }
+  on_cpu.engine.collapse_statistics();
+  on_gpu.engine.collapse_statistics();
+  const auto statistics = [](Training& training) {
+    std::vector<torch::Tensor> all;
+    models::visit_batch_norms(training.engine.model(), [&](const std::string&, auto& layer) {
+      all.push_back(layer.running_mean.cpu());
+      all.push_back(layer.running_var.cpu());
+    });
+    return torch::cat(all);
+  };
+  EXPECT_LT(distance(statistics(on_gpu), statistics(on_cpu)), 5e-2);
+}
+
 TEST_F(DeviceStepsTest, RecordedAreThoseThatAreNot) {
   auto config = config_of("small-cnn");
   config.optimizer.label_smoothing = 0.1;

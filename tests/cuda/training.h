@@ -69,9 +69,15 @@ class Training {
     const placement::Selected selected =
         placement::select_visits(selection, {.parts = parts, .examples = 300},
                                  {.epoch = epoch, .share = std::max(0.0, 0.4 - 0.1 * epoch)});
-    const placement::StepPlan plan(placement::order_visits(selected.visits, {.epoch = epoch}),
+    return train_visits(selected.visits, selected.weights, epoch, steps);
+  }
+
+  /// The same of given visits.
+  torch::Tensor train_visits(const placement::Parts& visits, const std::vector<float>& weights,
+                             std::uint32_t epoch, std::uint32_t steps = ~0u) {
+    const placement::StepPlan plan(placement::order_visits(visits, {.epoch = epoch}),
                                    config_.workers.batch, placement::Uneven::kWeight);
-    engine.begin_epoch(plan, epoch, 0, selected.weights);
+    engine.begin_epoch(plan, epoch, 0, weights);
     for (std::uint32_t step = 0; step < std::min(plan.steps(), steps); ++step) {
       engine.run_step(step, config_.optimizer.lr);
     }
