@@ -98,8 +98,11 @@ class ProcessesTest(LocalTest):
         for a, b in zip(*(run.column("train_loss") for run in runs)):
             self.assertAlmostEqual(a, b, delta=1e-3)
 
+
+@unittest.skipUnless(shutil.which("mpirun"), "needs mpirun")
+class LostProcessTest(LocalTest):
     def test_a_process_that_is_lost_ends_the_job_with_75_and_resuming_is_as_if_it_had_not(self):
-        base = {**DELAYED, "data.limit": 498, "epochs": 6, "workers.sync": 3}
+        base = {**DELAYED, "data.limit": 240, "epochs": 8, "workers.sync": 3}
         expected = self.finish(base, "unbroken")
         job = self.start(*settings(base, comm__timeout=2), "output=run", processes=2)
         run = self.run_folder("run")
