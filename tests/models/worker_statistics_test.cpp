@@ -55,17 +55,6 @@ TEST(WorkerStatistics, CollapseToTheirMean) {
   }
 }
 
-TEST(WorkerStatistics, AreSummedOverSomeWorkers) {
-  auto model = stepped_model();
-  const auto some = sum_worker_statistics(*model, {0, 2});
-  EXPECT_LT(relative_distance(
-                some, copy_worker_statistics(*model, 0) + copy_worker_statistics(*model, 2)),
-            1e-6);
-  EXPECT_LT(
-      relative_distance(sum_worker_statistics(*model, {0, 1, 2}), sum_worker_statistics(*model)),
-      1e-6);
-}
-
 TEST(WorkerStatistics, CollapseToWorkerZero) {
   auto model = stepped_model();
   collapse_running_statistics(*model, StatisticsOfRun::kWorker0);

@@ -63,13 +63,6 @@ torch::Tensor sum_worker_statistics(torch::nn::Module& model) {
   return gather(model, [](const torch::Tensor& workers) { return workers.sum(0); });
 }
 
-torch::Tensor sum_worker_statistics(torch::nn::Module& model,
-                                    const std::vector<std::int64_t>& workers) {
-  return gather(model, [&](const torch::Tensor& all) {
-    return all.index_select(0, torch::tensor(workers, torch::kInt64).to(all.device())).sum(0);
-  });
-}
-
 torch::Tensor copy_worker_statistics(torch::nn::Module& model, std::int64_t worker) {
   return gather(model, [worker](const torch::Tensor& workers) { return workers[worker]; });
 }

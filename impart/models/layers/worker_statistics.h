@@ -31,9 +31,6 @@ void restart_worker_statistics(torch::nn::Module& model);
 /// means, then the variances. Either the sum over the workers that this process hosts, or those of
 /// one of them. A layer that was never trained counts as one worker with the registered statistics.
 torch::Tensor sum_worker_statistics(torch::nn::Module& model);
-/// The sum over some of them, all of whose layers were trained.
-torch::Tensor sum_worker_statistics(torch::nn::Module& model,
-                                    const std::vector<std::int64_t>& workers);
 torch::Tensor copy_worker_statistics(torch::nn::Module& model, std::int64_t worker);
 
 /// Those of all workers that this process hosts, [workers, 2 Σ channels].
