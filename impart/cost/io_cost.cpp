@@ -182,10 +182,13 @@ StrategyCost predict_io(const placement::PlacementSpec& decisions, const IoSpec&
   return cost;
 }
 
+std::uint64_t steps_per_epoch(std::uint64_t examples, std::uint32_t workers, std::uint32_t batch) {
+  return ceil_div(ceil_div(examples, workers), std::max(1u, batch));
+}
+
 double gradient_bytes_per_epoch(const GradientSpec& spec) {
   const double workers = spec.workers;
-  const std::uint64_t steps =
-      ceil_div(ceil_div(spec.examples, spec.workers), std::max(1u, spec.batch));
+  const std::uint64_t steps = steps_per_epoch(spec.examples, spec.workers, spec.batch);
   return 2 * 4 * static_cast<double>(spec.parameters) * (workers - 1) * static_cast<double>(steps);
 }
 

@@ -103,6 +103,9 @@ struct StrategyCost {
 StrategyCost predict_io(const placement::PlacementSpec& decisions, const IoSpec& spec,
                         const Progress& progress = {});
 
+/// Steps that the largest part takes in an epoch; `batch` examples per worker and step.
+std::uint64_t steps_per_epoch(std::uint64_t examples, std::uint32_t workers, std::uint32_t batch);
+
 struct GradientSpec {
   std::uint32_t workers = 1;
   std::uint32_t batch = 1;  ///< examples per worker and step
