@@ -50,6 +50,8 @@ constexpr Entry<PrintTable> kListings[] = {
     {"presets", "configurations, by name: impart train NAME",
      [] { print_presets(PresetKind::kRun); }},
     {"studies", "studies, by name: impart study NAME", [] { print_presets(PresetKind::kStudy); }},
+    {"machines", "rates of clusters, by name: impart io --machine NAME",
+     [] { print_presets(PresetKind::kMachine); }},
 };
 
 void list(const std::string& what) {
@@ -73,7 +75,7 @@ void add_list_command(CLI::App& app) {
   command->add_option(
       "WHAT", *what,
       "notions, heuristics, exchanges, selections, datasets, augmentations, tokenizers, models, "
-      "presets or studies; all if left out");
+      "presets, studies or machines; all if left out");
   command->callback([what] { list(*what); });
 }
 

@@ -29,7 +29,8 @@ constexpr Unit kPrefixes[] = {{"", 1},
                               {"Mi", kKibi* kKibi},
                               {"Gi", kKibi* kKibi* kKibi},
                               {"Ti", kKibi* kKibi* kKibi* kKibi}};
-constexpr Unit kTimes[] = {{"ns", 1e-9}, {"us", 1e-6}, {"ms", 1e-3}, {"s", 1}, {"min", 60}};
+/// How many are a second: whole numbers, so that 50us are 5e-5 to the last digit.
+constexpr Unit kTimes[] = {{"ns", 1e9}, {"us", 1e6}, {"ms", 1e3}, {"s", 1}};
 
 template <std::size_t N>
 std::optional<double> size_of(const Unit (&units)[N], std::string_view name) {
@@ -121,9 +122,9 @@ std::string usual_rate_unit(std::string unit) {
   throw ConfigError(what + "; write '5us', '250ms' or '1.5s'");
 }
 
-/// Two digits, or all before the point.
+/// Three digits, or all before the point.
 std::string rounded(double value) {
-  return fmt::format("{:.{}f}", value, value < 9.95 ? 1 : 0);
+  return fmt::format("{:.{}f}", value, value < 9.995 ? 2 : value < 99.95 ? 1 : 0);
 }
 
 std::string with_prefix(double value, std::string_view unit) {
@@ -146,15 +147,14 @@ double parse_seconds(std::string_view text) {
   const Amount amount = split(text);
   const auto unit = time_unit(amount.unit);
   if (!unit || !(amount.value >= 0)) throw_no_time(text, amount);
-  return amount.value * *unit;
+  return amount.value / *unit;
 }
 
 std::string seconds_text(double seconds) {
   constexpr double kMinute = 60, kHour = 3600;
-  if (seconds < 5e-8) return "0 s";
+  if (seconds < 5e-9) return "0 s";
   if (seconds < 0.9995e-3) return rounded(seconds * 1e6) + " us";
-  if (seconds < 0.0995) return rounded(seconds * 1e3) + " ms";
-  if (seconds < 0.995) return fmt::format("{:.2f} s", seconds);
+  if (seconds < 0.9995) return rounded(seconds * 1e3) + " ms";
   if (seconds < 10 * kMinute) return rounded(seconds) + " s";
   if (seconds < 2 * kHour) return rounded(seconds / kMinute) + " min";
   return rounded(seconds / kHour) + " h";

@@ -12,10 +12,10 @@ namespace impart::cost {
 /// ConfigError says what was probably meant.
 double parse_rate(std::string_view text);
 
-/// Seconds of "250ms": a number, 0 or more, and ns, us, ms, s or min. ConfigError as above.
+/// Seconds of "250ms": a number, 0 or more, and ns, us, ms or s. ConfigError as above.
 double parse_seconds(std::string_view text);
 
-/// "0 s", "12 us", "4.2 ms", "62 s", "18 min", "2.3 h": ASCII, at most 7 letters below a year.
+/// "0 s", "4.20 ms", "62.4 s", "18.0 min", "2.30 h": ASCII, at most 8 letters below a year.
 std::string seconds_text(double seconds);
 
 /// Of bytes per second: "25 Gb/s", "2.5 GB/s".

@@ -24,7 +24,7 @@ TEST(ParseSeconds, TakesTheUsualUnits) {
   EXPECT_DOUBLE_EQ(parse_seconds("250ms"), 0.25);
   EXPECT_DOUBLE_EQ(parse_seconds("1.5 s"), 1.5);
   EXPECT_DOUBLE_EQ(parse_seconds("800ns"), 8e-7);
-  EXPECT_DOUBLE_EQ(parse_seconds("2min"), 120);
+  EXPECT_EQ(parse_seconds("50us"), 5e-5);
   EXPECT_DOUBLE_EQ(parse_seconds("0s"), 0);
 }
 
@@ -51,20 +51,20 @@ TEST(ParseSeconds, SaysWhatWasProbablyMeant) {
   EXPECT_EQ(message("5µs"), "'5µs' is no time; did you mean '5us'?");
   EXPECT_EQ(message("250MS"), "'250MS' is no time; did you mean '250ms'?");
   EXPECT_EQ(message("5"), "'5' is no time: it needs a unit; write '5us', '5ms' or '5s'");
-  for (const std::string text : {"", "soon", "-1s", "2h", "nans"}) {
+  for (const std::string text : {"", "soon", "-1s", "2min", "nans"}) {
     EXPECT_EQ(message(text), "'" + text + "' is no time; write '5us', '250ms' or '1.5s'");
   }
 }
 
 TEST(Units, AreShownShort) {
   EXPECT_EQ(seconds_text(0), "0 s");
-  EXPECT_EQ(seconds_text(1.2e-5), "12 us");
-  EXPECT_EQ(seconds_text(0.0042), "4.2 ms");
-  EXPECT_EQ(seconds_text(0.31), "0.31 s");
-  EXPECT_EQ(seconds_text(9.96), "10 s");
-  EXPECT_EQ(seconds_text(62.4), "62 s");
-  EXPECT_EQ(seconds_text(1080), "18 min");
-  EXPECT_EQ(seconds_text(8280), "2.3 h");
+  EXPECT_EQ(seconds_text(1.2e-5), "12.0 us");
+  EXPECT_EQ(seconds_text(0.0042), "4.20 ms");
+  EXPECT_EQ(seconds_text(0.31), "310 ms");
+  EXPECT_EQ(seconds_text(9.996), "10.0 s");
+  EXPECT_EQ(seconds_text(62.4), "62.4 s");
+  EXPECT_EQ(seconds_text(1080), "18.0 min");
+  EXPECT_EQ(seconds_text(8280), "2.30 h");
   EXPECT_EQ(bit_rate_text(25e9 / 8), "25 Gb/s");
   EXPECT_EQ(byte_rate_text(2.5e9), "2.5 GB/s");
   EXPECT_EQ(byte_rate_text(999), "999 B/s");
