@@ -1,4 +1,5 @@
-// impart io: what strategies would cost in disk, network and storage, and what runs did cost.
+// impart io: what strategies would cost in disk, network, storage and seconds, and what runs did
+// cost.
 
 #include <algorithm>
 #include <filesystem>
@@ -10,7 +11,9 @@
 #include <fmt/format.h>
 
 #include "cli/commands.h"
+#include "cli/io_machine.h"
 #include "cli/io_output.h"
+#include "cli/io_plot.h"
 #include "cli/presets.h"
 #include "cli/terminal/progress_line.h"
 #include "impart/config/config_file.h"
@@ -23,6 +26,7 @@ namespace {
 
 /// About 5 s for all strategies together.
 constexpr std::uint64_t kWork = 40'000'000;
+constexpr std::uint32_t kFewestDrawnNodes = 2, kMostDrawnNodes = 2048;
 
 struct IoOptions {
   std::vector<std::string> arguments;  ///< run directories, or a config file and overrides
@@ -33,15 +37,20 @@ struct IoOptions {
   std::vector<std::string> strategies;
   cost::IoSpec spec;
   std::uint64_t parameters = 0;
+  MachineOptions machine;
+  std::string picture;  ///< a file to draw into; "" for none
+  bool all = false;
   bool csv = false;
   bool json = false;
   bool raw_bytes = false;
 
+  bool has_all_strategies() const { return all || csv || json; }
   IoOutput output() const {
     return {.format = csv    ? IoFormat::kCsv
                       : json ? IoFormat::kJson
                              : IoFormat::kTable,
-            .raw_bytes = raw_bytes};
+            .raw_bytes = raw_bytes,
+            .wide = all};
   }
 };
 
@@ -87,6 +96,44 @@ double statistics_bytes(const IoOptions& options, const config::RunConfig& confi
   return cost::statistics_bytes_per_step(config, processes == 0 ? config.workers.count : processes);
 }
 
+std::vector<cost::IoStrategy> choose_strategies(const IoOptions& options,
+                                                const placement::PlacementSpec& base) {
+  const bool only_main = options.strategies.empty() && !options.has_all_strategies();
+  cost::IoStrategiesSpec spec{.base = base};
+  if (only_main) {
+    spec.intervals = {10};
+    spec.fractions = {0.1};
+  }
+  if (!options.intervals.empty()) spec.intervals = options.intervals;
+  if (!options.fractions.empty()) spec.fractions = options.fractions;
+  if (!options.strategies.empty()) return cost::make_io_strategies(options.strategies, spec);
+  std::vector<std::string> names =
+      only_main ? cost::main_io_strategies() : cost::usual_io_strategies(spec);
+  if (!options.arguments.empty()) names.insert(names.begin(), "config");
+  return cost::make_io_strategies(names, spec);
+}
+
+/// What seconds follow from, with so many workers.
+cost::TimeSpec time_spec(const IoOptions& options, const cost::Machine& machine,
+                         const IoPrediction& prediction, std::uint32_t workers) {
+  const std::uint32_t said = prediction.base.workers;
+  const std::uint32_t processes = options.spec.processes == 0 ? said : options.spec.processes;
+  const std::uint64_t examples = prediction.spec.examples;
+  const std::uint64_t steps =
+      options.machine.steps
+          ? std::max<std::uint64_t>(1, std::uint64_t{*options.machine.steps} * said / workers)
+          : cost::steps_per_epoch(examples, workers, prediction.config.workers.batch);
+  return {.machine = machine,
+          .layout = read_layout(options.machine),
+          .nodes = std::max(1u, workers * processes / said),
+          .workers = workers,
+          .examples = examples,
+          .payload_bytes = prediction.spec.payload_bytes,
+          .steps = static_cast<double>(steps),
+          .parameters = prediction.parameters,
+          .arrivals_last = prediction.base.arrivals_last};
+}
+
 void simulate(const std::vector<cost::IoStrategy>& strategies, IoPrediction& prediction) {
   prediction.spec.work = kWork / strategies.size();
   ProgressLine line;
@@ -97,6 +144,56 @@ void simulate(const std::vector<cost::IoStrategy>& strategies, IoPrediction& pre
     };
     prediction.rows.push_back(
         {strategy, cost::predict_io(strategy.decisions, prediction.spec, progress)});
+    if (!prediction.time) continue;
+    IoPrediction::Row& row = prediction.rows.back();
+    row.time = cost::time_strategy(row.cost, *prediction.time, strategy.decisions.epochs.value());
+  }
+}
+
+/// Seconds of an epoch for 2, 4, … nodes with as many workers each as was said, as long as there
+/// is an example for each.
+IoCurves simulate_nodes(const IoOptions& options, const IoPrediction& prediction) {
+  const cost::TimeSpec& said = *prediction.time;
+  const std::uint32_t workers_per_node = std::max(1u, said.workers / said.nodes);
+  IoCurves curves;
+  for (std::uint32_t nodes = kFewestDrawnNodes; nodes <= kMostDrawnNodes; nodes *= 2) {
+    if (std::uint64_t{nodes} * workers_per_node <= said.examples) curves.nodes.push_back(nodes);
+  }
+  cost::IoSpec spec = prediction.spec;
+  spec.work /= std::max<std::size_t>(1, curves.nodes.size());
+  ProgressLine line;
+  const Progress progress = line.phase("simulating 2 to 2048 nodes");
+  for (const IoPrediction::Row& row : prediction.rows) {
+    IoCurve curve{.name = row.strategy.name};
+    for (const std::uint32_t nodes : curves.nodes) {
+      placement::PlacementSpec decisions = row.strategy.decisions;
+      decisions.workers = nodes * workers_per_node;
+      spec.processes = nodes;
+      const cost::TimeSpec time = time_spec(options, said.machine, prediction, decisions.workers);
+      const cost::StrategyCost cost = cost::predict_io(decisions, spec);
+      curve.seconds.push_back(
+          cost::time_strategy(cost, time, decisions.epochs.value()).later.total());
+      progress(curves.lines.size() * curves.nodes.size() + curve.seconds.size(),
+               prediction.rows.size() * curves.nodes.size());
+    }
+    curves.lines.push_back(std::move(curve));
+  }
+  return curves;
+}
+
+/// Before anything is simulated.
+void check_picture(const IoOptions& options, const IoPrediction& prediction) {
+  if (options.picture.empty()) return;
+  if (!options.picture.ends_with(".svg")) {
+    throw ConfigError(
+        fmt::format("-o {}: it draws SVG; give a name that ends in .svg", options.picture));
+  }
+  if (!prediction.time) {
+    throw ConfigError(
+        "-o draws seconds: say how fast the machine is, with --machine NAME or --network 25Gb/s");
+  }
+  if (prediction.base.epochs.value() < 2) {
+    throw ConfigError("-o draws epochs after the first: give --epochs 2 or more");
   }
 }
 
@@ -111,17 +208,15 @@ void predict(const IoOptions& options) {
   prediction.spec.examples = count_examples(options, config);
   prediction.spec.payload_bytes = static_cast<double>(payload_bytes(options));
   prediction.spec.cache_bytes = cache_size(options, config);
-  cost::IoStrategiesSpec spec{.base = prediction.base};
-  if (!options.intervals.empty()) spec.intervals = options.intervals;
-  if (!options.fractions.empty()) spec.fractions = options.fractions;
-  std::vector<std::string> names = options.strategies;
-  if (names.empty()) {
-    names = cost::usual_io_strategies(spec);
-    if (!options.arguments.empty()) names.insert(names.begin(), "config");
+  if (const auto machine = read_machine(options.machine)) {
+    prediction.time = time_spec(options, *machine, prediction, prediction.base.workers);
   }
-  const std::vector<cost::IoStrategy> strategies = cost::make_io_strategies(names, spec);
-  simulate(strategies, prediction);
+  check_picture(options, prediction);
+  simulate(choose_strategies(options, prediction.base), prediction);
   print_prediction(prediction, options.output());
+  if (!options.picture.empty()) {
+    draw_curves(simulate_nodes(options, prediction), options.picture);
+  }
 }
 
 void compare(const IoOptions& options) {
@@ -184,11 +279,11 @@ void add_strategy_options(CLI::App& command, IoOptions& options) {
   command.add_option("--warmup", options.warmup, "random epochs before the first heuristic");
   command
       .add_option("--interval", options.intervals,
-                  "epochs between repartitionings: 5,10,30 if left out")
+                  "epochs between repartitionings: 10 if left out, with --all 5,10,30")
       ->delimiter(',');
   command
       .add_option("--fraction", options.fractions,
-                  "share of its part a worker exchanges: 0.1,0.3 if left out")
+                  "share of its part a worker exchanges: 0.1 if left out, with --all 0.1,0.3")
       ->delimiter(',');
   command
       .add_option("--drift", options.spec.drift,
@@ -201,22 +296,38 @@ void add_strategy_options(CLI::App& command, IoOptions& options) {
 
 void add_io_command(CLI::App& app) {
   auto* command =
-      app.add_subcommand("io", "What strategies cost in disk, network, messages and storage");
+      app.add_subcommand("io", "What strategies cost in disk, network, storage and seconds");
   command->footer(
       "Examples:\n"
       "  impart io --examples 50000 --payload 3072 --workers 4 --epochs 100\n"
-      "  impart io --examples 1281167 --payload 110KB --workers 64 --cache 8GB "
-      "--strategy vanilla,local,sticky-stripes,partial@0.1\n"
+      "  impart io --examples 1281167 --payload 110KB --workers 128 --epochs 90 \\\n"
+      "    --machine ethernet-25g --step 250ms --parameters 25600000      in seconds\n"
       "  impart io run.yaml partition.interval=10 --examples 50000 --payload 3072 --csv\n"
       "  impart io runs/a runs/b        predicted next to measured\n"
       "The real schedule, heuristics and exchanges decide over synthetic importance: a fixed "
       "log-normal level for each example, and noise that is partly renewed in every epoch "
-      "(--drift).");
+      "(--drift).\n"
+      "Seconds, of a network without congestion:\n"
+      "  reading    is done ahead and hides behind compute; the first epoch waits for its part\n"
+      "  exchange   the slower of network and disk, and a latency per message; it hides behind "
+      "the\n"
+      "             steps over what stayed with exchange.arrivals_last=true, else not\n"
+      "  forward    passes that only learn the importance: a third of a step each, never hidden\n"
+      "  gradients  a ring, 2(n-1)/n of their bytes and 2(n-1) latencies per step; they hide "
+      "behind\n"
+      "             the backward pass, two thirds of a step\n"
+      "docs/io.md has the model, and examples for 128 and 2048 nodes.");
   auto options = std::make_shared<IoOptions>();
   command->add_option("CONFIG|RUN", options->arguments,
                       "run directories; or a YAML file and key=value, as for train");
   add_size_options(*command, *options);
   add_strategy_options(*command, *options);
+  add_machine_options(*command, options->machine);
+  command->add_option(
+      "-o,--output", options->picture,
+      "draw seconds of an epoch against 2 to 2048 nodes into FILE.svg, with gnuplot");
+  command->add_flag("--all", options->all,
+                    "all strategies and columns, not the ten that matter in 100 columns");
   auto* csv = command->add_flag("--csv", options->csv, "print CSV, bytes as numbers");
   command->add_flag("--json", options->json, "print JSON")->excludes(csv);
   command->add_flag("--bytes", options->raw_bytes, "print bytes as numbers, without units");

@@ -4,12 +4,16 @@
 
 #include <algorithm>
 #include <cmath>
+#include <functional>
+#include <utility>
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 #include <nlohmann/json.hpp>
 
 #include "cli/output.h"
 #include "cli/terminal/text_table.h"
+#include "impart/cost/io_advice.h"
 
 namespace impart::cli {
 namespace {
@@ -46,8 +50,8 @@ std::string describe_interval(const config::SyncRule& sync) {
 
 double statistics_bytes(const IoPrediction& prediction) {
   const config::WorkersConfig& workers = prediction.config.workers;
-  return prediction.statistics_bytes *
-         static_cast<double>(cost::steps_per_epoch(workers, prediction.spec.examples));
+  return prediction.statistics_bytes * static_cast<double>(cost::steps_per_epoch(
+                                           prediction.spec.examples, workers.count, workers.batch));
 }
 
 /// The formula's moves of a mean epoch after the first.
@@ -56,43 +60,153 @@ std::string expected_text(const cost::StrategyCost& cost, std::uint32_t epochs) 
   return count_text(*cost.expected_moved / (epochs - 1));
 }
 
-std::string moves_table(const IoPrediction& prediction, bool raw) {
-  TextTable table({"strategy", "moved/epoch", "formula", "share", "flows/epoch", "extra forward",
-                   "network/epoch", "network/run", "peak stored", "bound"});
-  for (const auto& [strategy, cost] : prediction.rows) {
-    table.add({strategy.name, count_text(cost.later.examples_moved),
-               expected_text(cost, prediction.base.epochs.value()),
-               fmt::format("{:.1f} %", 100 * share_moved(prediction, cost)),
-               count_text(cost.later.flows), count_text(cost.later.importance_pass),
-               bytes_text(cost.later.network_bytes, raw), bytes_text(cost.run.network_bytes, raw),
-               fmt::format("{}", cost.peak_stored), fmt::format("{}", cost.peak_bound)});
+using Row = IoPrediction::Row;
+
+/// A column of a table of strategies, and whether a narrow table has it, too.
+struct Column {
+  std::string head;
+  bool narrow;
+  std::function<std::string(const Row&)> text;
+};
+
+std::string table_of(const IoPrediction& prediction, const std::vector<Column>& columns,
+                     bool wide) {
+  std::vector<std::string> heads = {"strategy"};
+  for (const Column& column : columns) {
+    if (wide || column.narrow) heads.push_back(column.head);
+  }
+  TextTable table(heads);
+  for (const Row& row : prediction.rows) {
+    std::vector<std::string> cells = {row.strategy.name};
+    for (const Column& column : columns) {
+      if (wide || column.narrow) cells.push_back(column.text(row));
+    }
+    table.add(cells);
   }
   return table.text();
 }
 
-std::string disk_table(const IoPrediction& prediction, bool raw) {
-  TextTable table({"strategy", "repl. source/epoch", "repl. source/run", "part. source/run",
-                   "local read/epoch", "local read/run", "written/epoch", "written/run"});
-  for (const auto& [strategy, cost] : prediction.rows) {
-    table.add({strategy.name, bytes_text(cost.later.replicated_source_bytes, raw),
-               bytes_text(cost.run.replicated_source_bytes, raw),
-               bytes_text(cost.run.partitioned_source_bytes, raw),
-               bytes_text(cost.later.local_read_bytes, raw),
-               bytes_text(cost.run.local_read_bytes, raw),
-               bytes_text(cost.later.local_written_bytes, raw),
-               bytes_text(cost.run.local_written_bytes, raw)});
+/// A column of bytes: of the mean epoch, or of the run.
+Column bytes_column(std::string head, bool narrow, double cost::IoCost::*value, bool raw) {
+  cost::IoCost cost::StrategyCost::*of =
+      head.ends_with("/run") ? &cost::StrategyCost::run : &cost::StrategyCost::later;
+  return {std::move(head), narrow,
+          [=](const Row& row) { return bytes_text((row.cost.*of).*value, raw); }};
+}
+
+Column count_column(std::string head, double cost::IoCost::*value) {
+  return {std::move(head), true, [=](const Row& row) { return count_text(row.cost.later.*value); }};
+}
+
+std::string moves_table(const IoPrediction& prediction, const IoOutput& output) {
+  const bool raw = output.raw_bytes;
+  const std::vector<Column> columns = {
+      count_column("moved/epoch", &cost::IoCost::examples_moved),
+      {"formula", false,
+       [&](const Row& row) { return expected_text(row.cost, prediction.base.epochs.value()); }},
+      {"share", true,
+       [&](const Row& row) {
+         return fmt::format("{:.1f} %", 100 * share_moved(prediction, row.cost));
+       }},
+      count_column("flows/epoch", &cost::IoCost::flows),
+      count_column("extra forward", &cost::IoCost::importance_pass),
+      bytes_column("network/epoch", true, &cost::IoCost::network_bytes, raw),
+      bytes_column("network/run", false, &cost::IoCost::network_bytes, raw),
+      {"peak stored", true, [](const Row& row) { return fmt::format("{}", row.cost.peak_stored); }},
+      {"bound", false, [](const Row& row) { return fmt::format("{}", row.cost.peak_bound); }},
+  };
+  return table_of(prediction, columns, output.wide);
+}
+
+std::string disk_table(const IoPrediction& prediction, const IoOutput& output) {
+  const bool raw = output.raw_bytes;
+  const std::vector<Column> columns = {
+      bytes_column("repl. source/epoch", true, &cost::IoCost::replicated_source_bytes, raw),
+      bytes_column("repl. source/run", false, &cost::IoCost::replicated_source_bytes, raw),
+      bytes_column("part. source/run", false, &cost::IoCost::partitioned_source_bytes, raw),
+      bytes_column("local read/epoch", true, &cost::IoCost::local_read_bytes, raw),
+      bytes_column("local read/run", false, &cost::IoCost::local_read_bytes, raw),
+      bytes_column("written/epoch", true, &cost::IoCost::local_written_bytes, raw),
+      bytes_column("written/run", false, &cost::IoCost::local_written_bytes, raw),
+  };
+  return table_of(prediction, columns, output.wide);
+}
+
+std::string seconds_table(const IoPrediction& prediction) {
+  const auto column = [](std::string head, auto seconds) {
+    return Column{std::move(head), true,
+                  [=](const Row& row) { return cost::seconds_text(seconds(row.time.later)); }};
+  };
+  using Time = cost::EpochTime;
+  const double nodes = prediction.time->nodes;
+  const std::vector<Column> columns = {
+      column("reading", [](const Time& time) { return time.reading.seconds; }),
+      column("exchange", [](const Time& time) { return time.exchange.seconds; }),
+      column("forward", [](const Time& time) { return time.forward; }),
+      column("gradients", [](const Time& time) { return time.gradients.seconds; }),
+      column("hidden", [](const Time& time) { return time.hidden(); }),
+      column("epoch", [](const Time& time) { return time.total(); }),
+      column("all nodes", [=](const Time& time) { return nodes * time.total(); }),
+  };
+  return table_of(prediction, columns, true);
+}
+
+/// "network 25 Gb/s, latency 5 us": what is known.
+std::string machine_text(const cost::Machine& machine) {
+  std::vector<std::string> parts;
+  const auto add = [&](std::string_view name, double value, auto* text) {
+    if (value > 0) parts.push_back(fmt::format("{} {}", name, text(value)));
+  };
+  add("network", machine.network, cost::bit_rate_text);
+  add("latency", machine.latency, cost::seconds_text);
+  add("disk", machine.disk, cost::byte_rate_text);
+  add("file system of all", machine.file_system, cost::byte_rate_text);
+  add("step", machine.step, cost::seconds_text);
+  return fmt::format("{}", fmt::join(parts, ", "));
+}
+
+/// Where the seconds come from that no strategy changes.
+void print_compute(const IoPrediction& prediction) {
+  const cost::TimeSpec& spec = *prediction.time;
+  const double compute = spec.steps * spec.machine.step;
+  if (compute > 0) {
+    answer("An epoch computes {} in {} steps; hidden is what passes meanwhile.\n",
+           cost::seconds_text(compute), count_text(spec.steps));
+  } else {
+    answer("Without --step an epoch is only what it waits for, and nothing hides.\n");
   }
-  return table.text();
+  if (spec.parameters == 0 && spec.nodes > 1) {
+    answer("Without --parameters gradients take no time.\n");
+  }
+  const cost::StrategyTime& time = prediction.rows.front().time;
+  const double more = time.first.reading.waits() - time.later.reading.waits();
+  if (more > 0) answer("The first epoch waits {} more, for the parts.\n", cost::seconds_text(more));
+}
+
+std::string advice_of(const IoPrediction& prediction) {
+  std::vector<cost::TimedStrategy> timed;
+  for (const Row& row : prediction.rows) {
+    timed.push_back({row.strategy.name, row.cost.later.examples_moved, row.time.later});
+  }
+  return cost::advise(timed);
+}
+
+void print_seconds(const IoPrediction& prediction) {
+  const cost::TimeSpec& spec = *prediction.time;
+  answer("{} nodes: {}\nSeconds of an epoch, on each of them\n{}\n", spec.nodes,
+         machine_text(spec.machine), seconds_table(prediction));
+  print_compute(prediction);
+  answer("{}\n", advice_of(prediction));
 }
 
 /// What selections leave out, of those that do.
 void print_visits(const IoPrediction& prediction) {
-  for (const auto& [strategy, cost] : prediction.rows) {
-    const cost::IoCost& run = cost.run;
+  for (const Row& row : prediction.rows) {
+    const cost::IoCost& run = row.cost.run;
     if (run.visits_hidden == 0) continue;
     answer(
         "Selection, {}: {} visits in the run; {} times an example is hidden, {} times refreshed.\n",
-        strategy.name, count_text(std::round(run.visits)),
+        row.strategy.name, count_text(std::round(run.visits)),
         count_text(std::round(run.visits_hidden)), count_text(run.visits_refreshed));
   }
 }
@@ -104,20 +218,16 @@ void print_shortcuts(const IoPrediction& prediction) {
     return row.cost.events_simulated < row.cost.events;
   });
   if (shortened != rows.end()) {
-    answer(
-        "To save time, fewer events were simulated; the others are taken as their mean ({}: {} of "
-        "{}).\n",
-        shortened->strategy.name, shortened->cost.events_simulated, shortened->cost.events);
+    answer("To save time, fewer events were simulated and stand for the others ({}: {} of {}).\n",
+           shortened->strategy.name, shortened->cost.events_simulated, shortened->cost.events);
   }
   const auto smallest =
       std::min_element(rows.begin(), rows.end(), [](const auto& a, const auto& b) {
         return a.cost.examples_simulated < b.cost.examples_simulated;
       });
   if (smallest->cost.examples_simulated < prediction.spec.examples) {
-    answer(
-        "To save time, smaller data sets stood for the real one ({}: {} examples); flows are "
-        "theirs.\n",
-        smallest->strategy.name, smallest->cost.examples_simulated);
+    answer("Smaller data sets stood for the real one ({}: {} examples); flows are theirs.\n",
+           smallest->strategy.name, smallest->cost.examples_simulated);
   }
 }
 
@@ -133,39 +243,73 @@ void print_weights(const IoPrediction& prediction, bool raw) {
 
 void print_notes(const IoPrediction& prediction, bool raw) {
   const cost::IoCost& first = prediction.rows.front().cost.first;
-  answer(
-      "First epoch, all strategies: {} from the source; local directories write {} and read {}.\n",
-      bytes_text(first.partitioned_source_bytes, raw), bytes_text(first.local_written_bytes, raw),
-      bytes_text(first.local_read_bytes, raw));
+  answer("First epoch: {} from the source; local directories write {} and read {}.\n",
+         bytes_text(first.partitioned_source_bytes, raw),
+         bytes_text(first.local_written_bytes, raw), bytes_text(first.local_read_bytes, raw));
   if (prediction.parameters > 0) print_weights(prediction, raw);
   if (prediction.statistics_bytes > 0) {
     answer("Statistics that batch norms share, batch {}: {} per epoch on the network.\n",
            prediction.config.workers.batch, bytes_text(statistics_bytes(prediction), raw));
   }
   print_visits(prediction);
-  print_shortcuts(prediction);
 }
 
-void print_tables(const IoPrediction& prediction, bool raw) {
+void print_bytes(const IoPrediction& prediction, const IoOutput& output) {
   const cost::IoSpec& spec = prediction.spec;
+  const bool raw = output.raw_bytes;
+  answer("What moves in a partitioned store (/epoch: mean of the epochs after the first)\n{}\n",
+         moves_table(prediction, output));
+  answer(
+      "Read and written: replicated from files{}; partitioned, in memory (source only) or local "
+      "directories\n{}\n",
+      spec.cache_bytes == 0 ? ""
+                            : fmt::format(", {} of cache per process",
+                                          bytes_text(static_cast<double>(spec.cache_bytes), raw)),
+      disk_table(prediction, output));
+  print_notes(prediction, raw);
+}
+
+void sort_rows(IoPrediction& prediction) {
+  const auto cost_of = [&](const Row& row) {
+    return prediction.time ? row.time.later.total() : row.cost.later.network_bytes;
+  };
+  std::stable_sort(prediction.rows.begin(), prediction.rows.end(),
+                   [&](const Row& a, const Row& b) { return cost_of(a) < cost_of(b); });
+}
+
+void print_tables(IoPrediction prediction, const IoOutput& output) {
+  sort_rows(prediction);
+  const cost::IoSpec& spec = prediction.spec;
+  const bool raw = output.raw_bytes;
   answer("{} examples of {} ({}), {} workers, {} epochs, importance with drift {}\n\n",
          spec.examples, bytes_text(spec.payload_bytes, raw),
          bytes_text(static_cast<double>(spec.examples) * spec.payload_bytes, raw),
          prediction.base.workers, prediction.base.epochs.value(), spec.drift);
-  answer("What moves in a partitioned store (/epoch: mean of the epochs after the first)\n{}\n",
-         moves_table(prediction, raw));
-  answer(
-      "What is read and written: replicated from files{}; partitioned, in memory (source only) or "
-      "local directories\n{}\n",
-      spec.cache_bytes == 0 ? ""
-                            : fmt::format(", {} of cache per process",
-                                          bytes_text(static_cast<double>(spec.cache_bytes), raw)),
-      disk_table(prediction, raw));
-  print_notes(prediction, raw);
+  if (prediction.time) {
+    print_seconds(prediction);
+    if (output.wide) answer("\n");
+  }
+  if (!prediction.time || output.wide) print_bytes(prediction, output);
+  print_shortcuts(prediction);
+}
+
+void add_seconds(Json& json, const std::string& epoch, const cost::EpochTime& time,
+                 std::uint32_t nodes) {
+  json[epoch + "_seconds"] = time.total();
+  json[epoch + "_node_seconds"] = nodes * time.total();
+  json[epoch + "_compute_seconds"] = time.compute;
+  json[epoch + "_forward_seconds"] = time.forward;
+  const auto add = [&](const std::string& name, const cost::Overlapped& part) {
+    json[fmt::format("{}_{}_seconds", epoch, name)] = part.seconds;
+    json[fmt::format("{}_{}_hidden_seconds", epoch, name)] = part.hidden;
+  };
+  add("reading", time.reading);
+  add("exchange", time.exchange);
+  add("gradient", time.gradients);
 }
 
 /// A row as names and values, for CSV and JSON alike.
-Json flat_row(const IoPrediction& prediction, const IoPrediction::Row& row) {
+Json flat_row(const IoPrediction& prediction, const Row& row) {
   const cost::StrategyCost& cost = row.cost;
   Json json = {{"strategy", row.strategy.name},
                {"share_moved", share_moved(prediction, cost)},
@@ -188,7 +332,22 @@ Json flat_row(const IoPrediction& prediction, const IoPrediction::Row& row) {
   if (prediction.statistics_bytes > 0) {
     json["epoch_statistics_bytes"] = statistics_bytes(prediction);
   }
+  if (prediction.time) {
+    add_seconds(json, "first", row.time.first, prediction.time->nodes);
+    add_seconds(json, "epoch", row.time.later, prediction.time->nodes);
+    json["run_seconds"] = row.time.run;
+  }
   return json;
+}
+
+/// In bytes per second, and seconds; null where it is not known.
+Json machine_json(const cost::TimeSpec& time) {
+  Json machine;
+  for (const cost::MachineKey& key : cost::kMachineKeys) {
+    const double value = time.machine.*key.value;
+    machine[key.name] = value > 0 ? Json(value) : Json(nullptr);
+  }
+  return {{"nodes", time.nodes}, {"steps_per_epoch", time.steps}, {"machine", machine}};
 }
 
 Json flat_rows(const IoPrediction& prediction) {
@@ -285,7 +444,7 @@ Json run_json(const cost::RunIo& run) {
 
 void print_prediction(const IoPrediction& prediction, const IoOutput& output) {
   if (output.format == IoFormat::kTable) {
-    print_tables(prediction, output.raw_bytes);
+    print_tables(prediction, output);
     return;
   }
   const Json rows = flat_rows(prediction);
@@ -294,13 +453,14 @@ void print_prediction(const IoPrediction& prediction, const IoOutput& output) {
     return;
   }
   const cost::IoSpec& spec = prediction.spec;
-  const Json json = {{"examples", spec.examples},
-                     {"payload_bytes", spec.payload_bytes},
-                     {"workers", prediction.base.workers},
-                     {"epochs", prediction.base.epochs.value()},
-                     {"cache_bytes", spec.cache_bytes},
-                     {"drift", spec.drift},
-                     {"strategies", rows}};
+  Json json = {{"examples", spec.examples},          {"payload_bytes", spec.payload_bytes},
+               {"workers", prediction.base.workers}, {"epochs", prediction.base.epochs.value()},
+               {"cache_bytes", spec.cache_bytes},    {"drift", spec.drift}};
+  if (prediction.time) {
+    json.update(machine_json(*prediction.time));
+    json["advice"] = advice_of(prediction);
+  }
+  json["strategies"] = rows;
   answer("{}\n", json.dump(2));
 }
 

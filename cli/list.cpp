@@ -55,6 +55,8 @@ constexpr Entry<PrintTable> kListings[] = {
     {"presets", "configurations, by name: impart train NAME",
      [] { print_presets(PresetKind::kRun); }},
     {"studies", "studies, by name: impart study NAME", [] { print_presets(PresetKind::kStudy); }},
+    {"machines", "rates of clusters, by name: impart io --machine NAME",
+     [] { print_presets(PresetKind::kMachine); }},
 };
 
 void list(const std::string& what) {
@@ -75,10 +77,11 @@ std::vector<std::string_view> listing_names() {
 void add_list_command(CLI::App& app) {
   auto* command = app.add_subcommand("list", "Show the notions, heuristics, models, … there are");
   auto what = std::make_shared<std::string>();
-  command->add_option("WHAT", *what,
-                      "notions, starts, heuristics, exchanges, selections, outers, datasets, "
-                      "augmentations, tokenizers, "
-                      "models, presets or studies; all if left out");
+  command->add_option(
+      "WHAT", *what,
+      "notions, starts, heuristics, exchanges, selections, outers, datasets, "
+      "augmentations, tokenizers, models, presets, studies or machines; all if left "
+      "out");
   command->callback([what] { list(*what); });
 }
 

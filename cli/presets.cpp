@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstdlib>
 #include <fstream>
+#include <iterator>
 #include <optional>
 #include <string_view>
 #include <system_error>
@@ -17,7 +18,28 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr std::string_view kStudyFolder = "studies";
+/// What the kinds differ in; those of runs have the rest of the folder.
+struct KindRow {
+  std::string_view word;
+  std::string_view folder;
+  std::string_view listing;
+  std::string_view instead_of_folder;
+};
+constexpr KindRow kKindRows[] = {
+    {"preset", "", "presets", "a YAML file, or --resume to go on with the run in it"},
+    {"preset", "studies", "studies", "the study's file, or --status to look at it"},
+    {"machine", "machines", "machines", "the machine's YAML file"},
+};
+
+const KindRow& row_of(PresetKind kind) {
+  return kKindRows[static_cast<std::size_t>(kind)];
+}
+
+bool is_of_other_kind(const fs::path& path, const fs::path& root, PresetKind kind) {
+  return std::any_of(std::begin(kKindRows), std::end(kKindRows), [&](const KindRow& row) {
+    return !row.folder.empty() && row.folder != row_of(kind).folder && path == root / row.folder;
+  });
+}
 
 bool is_folder(const fs::path& path) {
   std::error_code ignored;
@@ -66,11 +88,11 @@ std::string_view nearest_preset(const fs::path& name, const std::vector<Preset>&
 
 [[noreturn]] void throw_no_file(PresetKind kind, const std::string& name,
                                 const std::vector<Preset>& presets) {
-  const std::string what = fmt::format("there is no file '{}' and no preset of that name", name);
+  const std::string what =
+      fmt::format("there is no file '{}' and no {} of that name", name, row_of(kind).word);
   const std::string_view meant = nearest_preset(name, presets);
   if (!meant.empty()) throw ConfigError(fmt::format("{}; did you mean '{}'?", what, meant));
-  throw ConfigError(fmt::format("{}; see 'impart list {}'", what,
-                                kind == PresetKind::kRun ? "presets" : "studies"));
+  throw ConfigError(fmt::format("{}; see 'impart list {}'", what, row_of(kind).listing));
 }
 
 }  // namespace
@@ -78,12 +100,13 @@ std::string_view nearest_preset(const fs::path& name, const std::vector<Preset>&
 std::vector<Preset> find_presets(PresetKind kind) {
   const auto root = preset_folder();
   if (!root) return {};
-  const fs::path folder = kind == PresetKind::kStudy ? *root / kStudyFolder : *root;
+  const std::string_view inner = row_of(kind).folder;
+  const fs::path folder = inner.empty() ? *root : *root / inner;
   std::vector<Preset> presets;
   std::error_code ignored;
   for (auto file = fs::recursive_directory_iterator(folder, ignored);
        file != fs::recursive_directory_iterator(); ++file) {
-    if (file->path() == *root / kStudyFolder) file.disable_recursion_pending();
+    if (is_of_other_kind(file->path(), *root, kind)) file.disable_recursion_pending();
     if (file->path().extension() != ".yaml") continue;
     presets.push_back({.name = name_in(folder, file->path()),
                        .summary = first_sentence(file->path()),
@@ -95,23 +118,21 @@ std::vector<Preset> find_presets(PresetKind kind) {
 }
 
 ChosenFile choose_file(PresetKind kind, const std::string& name) {
+  const KindRow& row = row_of(kind);
   const std::vector<Preset> presets = find_presets(kind);
   const auto found = std::find_if(presets.begin(), presets.end(),
                                   [&](const Preset& preset) { return preset.name == name; });
   const bool is_preset = found != presets.end();
   std::error_code ignored;
   if (fs::exists(name, ignored) && !is_folder(name)) {
-    return {name, is_preset ? fmt::format("file {}, not the preset of that name", name) : ""};
+    return {name, is_preset ? fmt::format("file {}, not the {} of that name", name, row.word) : ""};
   }
   if (is_preset) {
     const std::string path = found->file.string();
-    return {path, fmt::format("preset {}: {}", name, path)};
+    return {path, fmt::format("{} {}: {}", row.word, name, path)};
   }
   if (is_folder(name)) {
-    throw ConfigError(fmt::format("{}: is a folder; give {}", name,
-                                  kind == PresetKind::kRun
-                                      ? "a YAML file, or --resume to go on with the run in it"
-                                      : "the study's file, or --status to look at it"));
+    throw ConfigError(fmt::format("{}: is a folder; give {}", name, row.instead_of_folder));
   }
   throw_no_file(kind, name, presets);
 }

@@ -1,4 +1,4 @@
-// Configurations that come with impart, which users name without a path.
+// Configurations, studies and machines that come with impart, which users name without a path.
 #pragma once
 
 #include <filesystem>
@@ -8,7 +8,7 @@
 namespace impart::cli {
 
 /// What a preset is for.
-enum class PresetKind { kRun, kStudy };
+enum class PresetKind { kRun, kStudy, kMachine };
 
 struct Preset {
   std::string name;     ///< "quick", "dais/base": the path in the folder, without ".yaml"
@@ -21,7 +21,7 @@ struct Preset {
 /// there is no such folder; ConfigError if IMPART_PRESETS names none.
 std::vector<Preset> find_presets(PresetKind kind);
 
-/// A file of a configuration or a study.
+/// A file of a configuration, a study or a machine.
 struct ChosenFile {
   std::string path;
   /// Which one was taken, where a name could mean two: "preset quick: /usr/share/…/quick.yaml".

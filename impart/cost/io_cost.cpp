@@ -185,8 +185,8 @@ StrategyCost predict_io(const placement::PlacementSpec& decisions, const IoSpec&
   return cost;
 }
 
-std::uint64_t steps_per_epoch(const config::WorkersConfig& workers, std::uint64_t examples) {
-  return ceil_div(ceil_div(examples, workers.count), std::max(1u, workers.batch));
+std::uint64_t steps_per_epoch(std::uint64_t examples, std::uint32_t workers, std::uint32_t batch) {
+  return ceil_div(ceil_div(examples, workers), std::max(1u, batch));
 }
 
 std::uint64_t sums_in_epoch(const config::RunConfig& config, std::uint32_t epoch,
@@ -199,7 +199,7 @@ std::uint64_t sums_in_epoch(const config::RunConfig& config, std::uint32_t epoch
 
 double weight_bytes_per_epoch(const WeightSpec& spec) {
   const config::WorkersConfig& workers = spec.config.workers;
-  const std::uint64_t steps = steps_per_epoch(workers, spec.examples);
+  const std::uint64_t steps = steps_per_epoch(spec.examples, workers.count, workers.batch);
   std::uint64_t sums = 0;
   for (std::uint32_t epoch = 0; epoch < spec.config.epochs; ++epoch) {
     sums += sums_in_epoch(spec.config, epoch, steps);

@@ -104,6 +104,9 @@ struct StrategyCost {
 StrategyCost predict_io(const placement::PlacementSpec& decisions, const IoSpec& spec,
                         const Progress& progress = {});
 
+/// Steps that the largest part takes in an epoch; `batch` examples per worker and step.
+std::uint64_t steps_per_epoch(std::uint64_t examples, std::uint32_t workers, std::uint32_t batch);
+
 /// How often workers add up gradients, or weights, in an epoch of so many steps.
 std::uint64_t sums_in_epoch(const config::RunConfig& config, std::uint32_t epoch,
                             std::uint64_t steps);
@@ -113,8 +116,6 @@ struct WeightSpec {
   std::uint64_t examples = 0;
   std::uint64_t parameters = 0;
 };
-/// Steps of an epoch with equal parts.
-std::uint64_t steps_per_epoch(const config::WorkersConfig& workers, std::uint64_t examples);
 /// What all workers together send in the run to have one model (run::weight_bytes), parts being
 /// even; mean of an epoch.
 double weight_bytes_per_epoch(const WeightSpec& spec);

@@ -150,6 +150,13 @@ std::vector<IoStrategy> make_io_strategies(std::span<const std::string> names,
   return strategies;
 }
 
+std::vector<std::string> main_io_strategies() {
+  std::vector<std::string> names = {std::string(kVanilla), std::string(kLocal), "stripes",
+                                    "sticky-stripes", "sticky-blocks"};
+  for (const placement::ExchangeEntry& row : placement::kExchanges) names.emplace_back(row.name);
+  return names;
+}
+
 std::vector<std::string> usual_io_strategies(const IoStrategiesSpec& spec) {
   std::vector<std::string> names = {std::string(kVanilla), std::string(kLocal), "stripes",
                                     "sticky-stripes"};

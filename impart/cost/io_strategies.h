@@ -34,7 +34,10 @@ struct IoStrategiesSpec {
 std::vector<IoStrategy> make_io_strategies(std::span<const std::string> names,
                                            const IoStrategiesSpec& spec);
 
-/// The strategies to compare when nobody says which: vanilla, local, (sticky) stripes at all
+/// The ten that matter most: vanilla, local, (sticky) stripes, sticky blocks, and the exchanges.
+std::vector<std::string> main_io_strategies();
+
+/// All strategies to compare when nobody says which: vanilla, local, (sticky) stripes at all
 /// intervals, the other heuristics at the middle one, all exchanges at all fractions.
 std::vector<std::string> usual_io_strategies(const IoStrategiesSpec& spec);
 

@@ -21,6 +21,13 @@ class PresetsTest(CommandTest):
         self.assertIn("4 arms", done.stdout)
         self.assertRegex(done.stderr, r"^preset quick: /.*/presets/studies/quick\.yaml\n$")
 
+    def test_machines_have_names_and_are_no_presets(self):
+        listed = self.succeed("list", "machines").splitlines()
+        self.assertEqual([line.split()[0] for line in listed[1:]], [
+            "ethernet-10g", "ethernet-1g", "ethernet-25g", "fabric-100g", "fabric-200g", "file-system-10g"])
+        self.assertIn("1 Gb/s Ethernet, a SATA disk in each node.", "\n".join(listed))
+        self.assertNotIn("ethernet", self.succeed("list", "presets"))
+
     def test_a_file_wins_over_a_preset_of_its_name(self):
         os.mkdir(self.folder / "quick")
         self.assertIn("name: quick\n", self.succeed("train", "quick", "--dry-run"))

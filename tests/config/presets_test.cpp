@@ -18,11 +18,15 @@ RunConfig load(const std::string& name) {
   return load_config((kPresets / name).string(), {});
 }
 
+bool is_run(const fs::path& path) {
+  const fs::path folder = path.parent_path().filename();
+  return path.extension() == ".yaml" && folder != "studies" && folder != "machines";
+}
+
 TEST(Presets, AllLoadAndHaveTheirOwnNames) {
   std::set<std::string> names;
   for (const auto& entry : fs::recursive_directory_iterator(kPresets)) {
-    const bool is_study = entry.path().parent_path().filename() == "studies";
-    if (entry.path().extension() != ".yaml" || is_study) continue;
+    if (!is_run(entry.path())) continue;
     const RunConfig config = load(entry.path().string());
     EXPECT_TRUE(names.insert(config.name).second) << entry.path();
   }
@@ -31,8 +35,7 @@ TEST(Presets, AllLoadAndHaveTheirOwnNames) {
 
 TEST(Presets, WorkForAnyNumberOfEpochs) {
   for (const auto& entry : fs::recursive_directory_iterator(kPresets)) {
-    const bool is_study = entry.path().parent_path().filename() == "studies";
-    if (entry.path().extension() != ".yaml" || is_study) continue;
+    if (!is_run(entry.path())) continue;
     for (const int epochs : {1, 2, 3, 4, 5, 6, 7, 9, 15, 40}) {
       EXPECT_NO_THROW(
           load_config(entry.path().string(), std::vector{fmt::format("epochs={}", epochs)}))

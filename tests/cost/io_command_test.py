@@ -11,6 +11,7 @@ import subprocess
 import sys
 import tempfile
 import unittest
+from xml.etree import ElementTree
 
 IMPART = os.path.abspath(sys.argv.pop(1)) if len(sys.argv) > 1 else shutil.which("impart")
 SMALL = ["--examples", 1200, "--payload", 3072, "--workers", 4, "--epochs", 31]
@@ -47,7 +48,7 @@ class IoTest(unittest.TestCase):
 
 class PredictionTest(IoTest):
     def test_one_aligned_row_per_strategy_in_both_tables(self):
-        lines = self.succeed(*SMALL).splitlines()
+        lines = self.succeed(*SMALL, "--all").splitlines()
         names = [line.split()[0] for line in lines if line.strip()]
         for name in ["vanilla", "local", "stripes@5", "stripes@10", "stripes@30",
                      "sticky-stripes@5", "blocks@10", "snake@10", "balanced@10",
@@ -57,6 +58,18 @@ class PredictionTest(IoTest):
         start = next(i for i, line in enumerate(lines) if line.startswith("strategy"))
         table = lines[start:lines.index("", start)]
         self.assertEqual(len({len(line) for line in table}), 1, "\n".join(table))
+
+    def test_by_default_ten_strategies_fit_into_100_columns_and_are_sorted(self):
+        lines = self.succeed(*SMALL, "--bytes").splitlines()
+        self.assertLessEqual(max(map(len, lines)), 100, lines)
+        start = next(i for i, line in enumerate(lines) if line.startswith("strategy"))
+        table = [line.split() for line in lines[start + 1:lines.index("", start)]]
+        self.assertEqual(sorted(row[0] for row in table), [
+            "balance-pair@0.1", "ilag-pair@0.1", "is-pair@0.1", "is@0.1", "local", "partial@0.1",
+            "sticky-blocks@10", "sticky-stripes@10", "stripes@10", "vanilla"])
+        sent = [int(row[-2]) for row in table]
+        self.assertEqual(sent, sorted(sent))
+        self.assertEqual((table[0][0], table[-1][0]), ("local", "vanilla"))
 
     def test_csv_parses_and_says_the_same_as_json(self):
         from_json = self.strategies(*SMALL)
@@ -87,6 +100,9 @@ class PredictionTest(IoTest):
         rows = self.strategies(*SMALL, "--strategy", "local,stripes,partial@0.25", "--interval",
                                "4,8")
         self.assertEqual(list(rows), ["local", "stripes@4", "stripes@8", "partial@0.25"])
+        all_rows = self.strategies(*SMALL, "--interval", "4,8", "--fraction", 0.2)
+        self.assertLessEqual({"stripes@4", "stripes@8", "snake@8", "is@0.2"}, set(all_rows))
+        self.assertNotIn("snake@10", all_rows)
 
     def test_a_config_is_a_row_of_its_own(self):
         (self.folder / "run.yaml").write_text(
@@ -148,6 +164,99 @@ class PredictionTest(IoTest):
         self.fail_with(2, "more processes than workers", *SMALL, "--processes", 5)
         self.fail_with(2, "missing.yaml", "missing.yaml", *SMALL)
         self.fail_with(2, "did you mean", "epoch=3", *SMALL)
+
+
+class SecondsTest(IoTest):
+    MACHINE = ["--network", "1Gb/s", "--latency", "1ms", "--disk", "1MB/s", "--step", "100ms"]
+
+    def test_seconds_follow_from_rates(self):
+        # A node sends 30 of 120 examples of 3080 bytes at 125 MB/s, in one message: 1.7392 ms. It
+        # has 300 examples: 10 steps of 32, 1 s, and a third of that for the importance pass.
+        rows = self.strategies(*SMALL, *self.MACHINE, "--store", "memory", "--batch", 32)
+        row = rows["is-pair@0.1"]
+        self.assertAlmostEqual(row["epoch_exchange_seconds"], 1.7392e-3)
+        self.assertEqual(row["epoch_exchange_hidden_seconds"], 0)
+        self.assertAlmostEqual(row["epoch_compute_seconds"], 1)
+        self.assertAlmostEqual(row["epoch_forward_seconds"], 1 / 3)
+        self.assertAlmostEqual(row["epoch_seconds"], 4 / 3 + 1.7392e-3)
+        self.assertAlmostEqual(row["epoch_node_seconds"], 4 * row["epoch_seconds"])
+        self.assertAlmostEqual(row["run_seconds"], row["first_seconds"] + 30 * row["epoch_seconds"])
+        # In directories a node reads its 300 examples of 3072 bytes, twice, at 1 MB/s: all but 4/3 s
+        # of it hides.
+        there = self.strategies(*SMALL, *self.MACHINE, "--batch", 32)["is-pair@0.1"]
+        self.assertAlmostEqual(there["epoch_reading_seconds"], 600 * 3072e-6)
+        self.assertAlmostEqual(there["epoch_reading_hidden_seconds"], 4 / 3)
+
+    def test_steps_gradients_and_arrivals_count(self):
+        some = [*SMALL, *self.MACHINE, "--store", "memory", "--strategy", "partial@0.1"]
+        row = self.strategies(*some, "--steps-per-epoch", 7, "--parameters", 1000)["partial@0.1"]
+        self.assertAlmostEqual(row["epoch_compute_seconds"], 0.7)
+        # 7 times 6000 bytes at 125 MB/s and 6 messages of 1 ms.
+        self.assertAlmostEqual(row["epoch_gradient_seconds"], 7 * (4.8e-5 + 6e-3))
+        self.assertEqual(row["epoch_gradient_seconds"], row["epoch_gradient_hidden_seconds"])
+        last = self.strategies("exchange.arrivals_last=true", *some)["partial@0.1"]
+        self.assertGreater(last["epoch_exchange_seconds"], 0)
+        self.assertEqual(last["epoch_exchange_seconds"], last["epoch_exchange_hidden_seconds"])
+
+    def test_a_machine_has_a_name_or_a_file_and_flags_win(self):
+        def machine(*args):
+            done = self.succeed(*SMALL, "--strategy", "local", "--json", *args)
+            return json.loads(done)["machine"]
+        self.assertEqual(machine("--machine", "ethernet-1g"),
+                         {"disk": 5e8, "network": 1.25e8, "latency": 5e-5, "file_system": None,
+                          "step": None})
+        (self.folder / "own.yaml").write_text("network: 8Gb/s\nstep: 2ms\n")
+        own = machine("--machine", "own.yaml", "--step", "3ms", "--file-system", "1GB/s")
+        self.assertEqual((own["network"], own["step"], own["file_system"]), (1e9, 3e-3, 1e9))
+
+    def test_the_table_is_narrow_and_sorted_and_ends_with_advice(self):
+        lines = self.succeed(*SMALL, "--network", "1Mb/s", "--step", "10ms").splitlines()
+        self.assertLessEqual(max(len(line) for line in lines if not line.startswith("Take")), 100)
+        start = next(i for i, line in enumerate(lines) if line.startswith("strategy"))
+        names = [line.split()[0] for line in lines[start + 1:lines.index("", start)]]
+        self.assertEqual((len(names), names[0], names[-1]), (10, "local", "vanilla"))
+        advice = next(line for line in lines if line.startswith("Take "))
+        self.assertRegex(advice, "vanilla waits .* s of .* s an epoch for its exchange")
+        fast = self.succeed(*SMALL, "--machine", "fabric-200g", "--step", "250ms")
+        self.assertIn("there is nothing to gain from moving less", fast)
+        self.assertNotIn("What moves", fast)
+        self.assertIn("What moves", self.succeed(*SMALL, "--machine", "fabric-200g", "--all"))
+
+    def test_the_example_of_the_help_runs(self):
+        text = self.succeed("--help")
+        command = text[text.index("impart io --examples 1281167"):text.index("in seconds")]
+        out = self.succeed(*command.replace("\\\n", " ").split()[2:])
+        self.assertIn("128 nodes: network 25 Gb/s", out)
+
+    def test_wrong_rates_are_explained(self):
+        self.fail_with(2, "--network: '25Gbps' is no rate; did you mean '25Gb/s'?", *SMALL,
+                       "--network", "25Gbps")
+        self.fail_with(2, "--latency: '5' is no time: it needs a unit", *SMALL, "--latency", 5)
+        self.fail_with(2, "no machine of that name; did you mean 'ethernet-1g'?", *SMALL,
+                       "--machine", "ethrenet-1g")
+        self.fail_with(2, "unknown store 'memroy', did you mean 'memory'?", *SMALL, *self.MACHINE,
+                       "--store", "memroy")
+        self.fail_with(2, "--steps-per-epoch is for seconds", *SMALL, "--steps-per-epoch", 3)
+        (self.folder / "own.yaml").write_text("netwrok: 8Gb/s\n")
+        self.fail_with(2, "own.yaml:1:1: unknown key of a machine 'netwrok'", *SMALL, "--machine",
+                       "own.yaml")
+
+
+class PictureTest(IoTest):
+    FEW = [*SMALL, "--strategy", "vanilla,is-pair@0.1", "--network", "1Gb/s"]
+
+    @unittest.skipUnless(shutil.which("gnuplot"), "gnuplot is not installed")
+    def test_seconds_are_drawn_against_nodes(self):
+        self.succeed(*self.FEW, "-o", "seconds.svg")
+        drawn = ElementTree.fromstring((self.folder / "seconds.svg").read_text())
+        words = {text.strip() for text in drawn.itertext()}
+        self.assertLessEqual({"vanilla", "is-pair@0.1", "seconds of an epoch", "nodes", "1024"}, words)
+        self.assertNotIn("2048", words)  # there are 1200 examples
+
+    def test_what_cannot_be_drawn(self):
+        self.fail_with(2, "ends in .svg", *self.FEW, "-o", "seconds.png")
+        self.fail_with(2, "-o draws seconds", *SMALL, "-o", "seconds.svg")
+        self.assertEqual(os.listdir(self.folder), [])
 
 
 class RunTest(IoTest):

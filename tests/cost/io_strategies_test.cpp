@@ -73,6 +73,18 @@ TEST(IoStrategies, TheUsualOnesAreAllHeuristicsAndAllExchanges) {
   }
 }
 
+TEST(IoStrategies, TheMainOnesAreTenOfTheUsual) {
+  const auto usual = strategies(usual_io_strategies({}));
+  const std::vector<std::string> names = main_io_strategies();
+  const auto main = make_io_strategies(names, {.intervals = {10}, .fractions = {0.1}});
+  EXPECT_EQ(main.size(), 10u);
+  for (const IoStrategy& row : main) {
+    EXPECT_TRUE(std::any_of(usual.begin(), usual.end(), [&](const IoStrategy& one) {
+      return one.name == row.name;
+    })) << row.name;
+  }
+}
+
 TEST(IoStrategies, WrongNamesAndNumbersAreExplained) {
   const auto message = [](const std::string& name) {
     return testing::message_of<ConfigError>([&] { strategies({name}); });
