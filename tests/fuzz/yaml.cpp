@@ -1,7 +1,8 @@
-// Configurations and studies.
+// Configurations, studies and machines.
 
 #include "impart/config/config_file.h"
 #include "impart/config/config_text.h"
+#include "impart/cost/machine.h"
 #include "impart/results/run_results.h"
 #include "impart/study/plan.h"
 #include "tests/fuzz/folder.h"
@@ -33,6 +34,16 @@ std::vector<std::string> study_seeds() {
       "grid:\n  optimizer.lr: [0.1, 0.2]\n  partition.warmup: {from: 1, to: 9, step: 2}\n"
       "exclude:\n  - {optimizer.lr: 0.1, partition.warmup: 3}\nseeds: [1, 2]\n"
       "search: {kind: halving, eta: 3, min_epochs: 2}\nconfirmation_seeds: 3\n"};
+}
+
+void read_machine(Bytes input) {
+  static const Folder folder;
+  cost::load_machine(folder.write("m.yaml", input));
+}
+
+std::vector<std::string> machine_seeds() {
+  return {"disk: 2GB/s\nnetwork: 10Gb/s\nlatency: 20us\nfile_system: 10 GB/s\nstep: 0.25s\n",
+          "network: 10Gbps\n", "step: 5\n"};
 }
 
 }  // namespace impart::fuzz
