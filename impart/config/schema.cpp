@@ -289,6 +289,16 @@ void add_train(Schema& schema) {
             "end the run after an epoch whose training loss is NaN or infinite", kSameResult);
 }
 
+void add_stop(Schema& schema) {
+  SectionKeys stop(schema, "stop", &RunConfig::stop);
+  stop.key("at", &StopConfig::at, or_word("none", stop_target()),
+           "end the run at the first evaluation that reaches this")
+      .counts_at_default = false;
+  stop.key("patience", &StopConfig::patience, whole(0u, kMostEpochs),
+           "end the run after so many evaluations without a better one; 0: never")
+      .counts_at_default = false;
+}
+
 void add_placement(Schema& schema, const placement::OwnRows& own) {
   SectionKeys importance(schema, "importance", &RunConfig::importance);
   importance.key("notion", &ImportanceConfig::notion,
@@ -446,6 +456,7 @@ Schema make_schema(const OwnParts& own) {
   add_workers(schema);
   add_optimizer(schema);
   add_train(schema);
+  add_stop(schema);
   add_placement(schema, own.rows);
   add_selection(schema, own.rows);
   add_store(schema);

@@ -90,6 +90,9 @@ ValueRule<std::vector<std::string>> names_of_many(const std::string& kind,
 /// step | epoch | a number of steps
 ValueRule<SyncRule> sync_rule();
 
+/// "accuracy >= 82"
+ValueRule<StopTarget> stop_target();
+
 /// One of a few values that have names.
 template <class E>
 ValueRule<E> choice(const std::string& kind,

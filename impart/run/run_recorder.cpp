@@ -28,6 +28,7 @@ class ScalarWriter {
   void operator()(const char* name, const std::optional<Number>& value, const char* tag) {
     if (value) (*this)(name, *value, tag);
   }
+  void operator()(const char*, const std::optional<StoppedAt>&, const char*) {}
   void operator()(const char*, const placement::PlacementChange* change, const char*) {
     if (change != nullptr) for_each_change_member(*change, *this);
   }

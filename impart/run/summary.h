@@ -7,6 +7,8 @@
 #include <string>
 #include <string_view>
 
+#include "impart/run/stopped_at.h"
+
 namespace impart::run {
 
 /// How a run came out and what it cost: the members of summary.json. Classifiers have accuracies
@@ -22,6 +24,7 @@ struct RunSummary {
   std::uint32_t epochs = 0;
   /// From this epoch on, counted from 0, the training loss is NaN or infinite.
   std::optional<std::uint32_t> diverged_at = {};
+  std::optional<StoppedAt> stopped_at = {};
   std::uint64_t examples = 0;
   /// Held out of training, and what results are of; 0: results are of the test set.
   std::uint64_t validation_examples = 0;
@@ -65,8 +68,8 @@ enum class OnResume {
 
 /// Calls f(name, member, on_resume) for every member in the order of summary.json: the one list of
 /// them, which writing summaries and checkpoints and reading them go by. Results that a task does
-/// not have are left out of files; `diverged_at` is null in a run that did not. `Summary` may be
-/// const.
+/// not have are left out of files; `diverged_at` and `stopped_at` are null in a run that did not.
+/// `Summary` may be const.
 template <class Summary, class Function>
 constexpr void for_each_summary_member(Summary& s, Function&& f) {
   using enum OnResume;
@@ -79,6 +82,7 @@ constexpr void for_each_summary_member(Summary& s, Function&& f) {
   f("best_epoch", s.best_epoch, kGoesOn);
   f("epochs", s.epochs, kGoesOn);
   f("diverged_at", s.diverged_at, kGoesOn);
+  f("stopped_at", s.stopped_at, kGoesOn);
   f("examples", s.examples, kGoesOn);
   f("validation_examples", s.validation_examples, kFromState);
   f("workers", s.workers, kGoesOn);
@@ -117,9 +121,9 @@ void write_summary(const std::string& folder, const RunSummary& summary);
 
 /// What a summary.json says. Files of other versions may lack members or have more.
 struct SummaryFile {
-  std::map<std::string, double, std::less<>> numbers = {};
-  std::optional<std::uint64_t> seed = {};             ///< exact, where a double may not be
-  std::string config_hash = {}, weights_sha256 = {};  ///< "" if it is not there
+  std::map<std::string, double, std::less<>> numbers = {};  ///< also "stopped_at.epoch"
+  std::optional<std::uint64_t> seed = {};                   ///< exact, where a double may not be
+  std::string config_hash = {}, weights_sha256 = {};        ///< "" if it is not there
 
   /// Absent if there is no number of that name.
   std::optional<double> number(std::string_view name) const;

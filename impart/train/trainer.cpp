@@ -16,6 +16,7 @@
 #include "impart/train/run_model.h"
 #include "impart/train/run_output.h"
 #include "impart/train/run_state.h"
+#include "impart/train/stopping.h"
 #include "impart/train/weights_hash.h"
 
 namespace impart::train {
@@ -106,7 +107,7 @@ RunOutcome Trainer::run(const run::RunDirectory* directory, Clock::time_point be
                              .settings = settings_of(config_),
                              .metrics = {fmt::format("test/{}", data_.task.metric), "train/loss"}});
   }
-  while (position_.epoch < config_.epochs) {
+  while (!is_over()) {
     epoch_started_ = Clock::now();
     if (position_.step == 0) prepare_epoch();
     settle_stores();
@@ -117,7 +118,7 @@ RunOutcome Trainer::run(const run::RunDirectory* directory, Clock::time_point be
     }
     finish_epoch();
     if (must_stop_diverged()) return finish(false);
-    if (stopping_ && position_.epoch < config_.epochs) return finish(true);
+    if (stopping_ && !is_over()) return finish(true);
   }
   return finish(false);
 }
@@ -215,10 +216,16 @@ void Trainer::finish_moves() {
 
 /// A signal reaches the processes at different steps; all must stop after the same one.
 bool Trainer::agree_to_stop() {
-  std::array<std::int64_t, 1> stop = {spec_.stop_requested && spec_.stop_requested() ? 1 : 0};
-  if (communicator_.size() > 1) communicator_.all_reduce_max(std::span<std::int64_t>(stop));
-  stopping_ = stopping_ || stop[0] != 0;
+  const bool requested = is_true_anywhere(spec_.stop_requested && spec_.stop_requested());
+  stopping_ = stopping_ || requested;
   return stopping_;
+}
+
+/// Collective: every process calls it, in the same order.
+bool Trainer::is_true_anywhere(bool here) {
+  std::array<std::int64_t, 1> somewhere = {here ? 1 : 0};
+  if (communicator_.size() > 1) communicator_.all_reduce_max(std::span<std::int64_t>(somewhere));
+  return somewhere[0] != 0;
 }
 
 /// After so many epochs of the run.
@@ -248,7 +255,7 @@ void Trainer::finish_epoch() {
   position_.step = 0;
   if (must_stop_diverged()) return;  // the checkpoint before it is worth more than this one
   const bool due = is_due(config_.checkpoint.every, position_.epoch);
-  if (due || is_last || stopping_) write_checkpoint();
+  if (due || is_over() || stopping_) write_checkpoint();
 }
 
 /// A forward pass tells what has become of examples that the selection hid.
@@ -313,6 +320,8 @@ void Trainer::record_epoch(const std::optional<data::TestOutcome>& outcome,
   if (outcome) {
     results_.note(*outcome, position_.epoch, summary_);
     results_.add_to(result, *outcome);
+    note_stop(*outcome);
+    result.stopped_at = summary_.stopped_at;
   }
   progress_.set_last(results_.task(), results_.last_score());
   if (recorder_) recorder_->record_epoch(result);
@@ -351,6 +360,24 @@ void Trainer::note_divergence() {
   if (!is_writer() || !observer_.note) return;
   observer_.note(
       fmt::format("epoch {}: the training loss is {}: diverged", position_.epoch + 1, loss));
+}
+
+/// Ends the run here if this evaluation says so.
+void Trainer::note_stop(const data::TestOutcome& outcome) {
+  const config::StopConfig& stop = config_.stop;
+  if (!stop.at && stop.patience == 0) return;
+  const bool reached = is_true_anywhere(reaches(stop, results_.task(), outcome));
+  const bool is_last = position_.epoch + 1 == config_.epochs;
+  const std::uint32_t since = evaluations_between(summary_.best_epoch, position_.epoch,
+                                                  config_.eval.every.of(config_.epochs));
+  const bool out_of_patience = stop.patience > 0 && since >= stop.patience && !is_last;
+  if (!reached && !is_true_anywhere(out_of_patience)) return;
+  summary_.epochs = position_.epoch + 1;
+  summary_.stopped_at = run::StoppedAt{.reached = reached,
+                                       .epoch = position_.epoch,
+                                       .visits = summary_.visits,
+                                       .steps = position_.total_steps,
+                                       .seconds = summary_.seconds_total + progress_.seconds()};
 }
 
 /// Times that were measured under different load cannot be compared: whoever reads them must know.
@@ -454,7 +481,7 @@ void Trainer::show_images() {
   check_directory();
   if (!is_writer()) return;
   run::write_images(config_.output + "/images.jsonl", shown);
-  recorder_->record_images(config_.epochs - 1, shown);
+  recorder_->record_images(summary_.epochs - 1, shown);
 }
 
 RunOutcome Trainer::finish(bool preempted) {

@@ -74,6 +74,7 @@ const std::map<std::string_view, Example> kExamples = {
       {"workers.batch_norm=worker", "workers.sync=epoch"}}},
     {"batch-norm-of-one-process",
      {{"workers.batch_norm=shared"}, {"workers.batch_norm=shared"}, kTwoProcesses, {}}},
+    {"stop-by-a-result-of-the-task", {{"stop.at=perplexity <= 30"}, {"stop.at=accuracy >= 82"}}},
     {"transport-of-steps",
      {{"workers.transport=nccl"},
       {"workers.transport=nccl"},
