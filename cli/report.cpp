@@ -3,6 +3,7 @@
 #include "impart/report/report.h"
 
 #include <algorithm>
+#include <filesystem>
 #include <memory>
 #include <string>
 #include <vector>
@@ -17,6 +18,8 @@
 
 namespace impart::cli {
 namespace {
+
+namespace fs = std::filesystem;
 
 constexpr std::size_t kShownArms = 12;
 constexpr std::size_t kShownRuns = 5;
@@ -33,11 +36,28 @@ struct ReportOptions {
   bool no_figures = false;
 };
 
+/// Whether what is reported is the file that `impart study --results` keeps.
+bool is_results_file(const ReportOptions& options) {
+  const auto is_file = [](const std::string& path) { return fs::is_regular_file(path); };
+  if (std::none_of(options.folders.begin(), options.folders.end(), is_file)) return false;
+  if (options.folders.size() == 1) return true;
+  throw ConfigError("a report is about one file of results, or about folders: give one of them");
+}
+
 /// Published data stays as it is; a study or a folder of runs gets its report inside.
 std::string output_of(const ReportOptions& options) {
   if (!options.output.empty()) return options.output;
-  return options.csv.empty() && options.folders.size() == 1 ? options.folders.front() + "/report"
-                                                            : "report";
+  const bool is_folder =
+      options.csv.empty() && options.folders.size() == 1 && !is_results_file(options);
+  return is_folder ? options.folders.front() + "/report" : "report";
+}
+
+results::Results read(const ReportOptions& options) {
+  const results::ResultsSpec wanted{
+      .metric = options.metric, .baseline = options.baseline, .target = options.target};
+  if (!options.csv.empty()) return results::read_published_results(options.csv, wanted);
+  if (is_results_file(options)) return results::read_kept_results(options.folders.front(), wanted);
+  return results::read_results(options.folders, wanted);
 }
 
 /// Text and blanks up to a width in characters.
@@ -99,21 +119,19 @@ void print_outcome(const report::Analysis& analysis, const report::Document& doc
 
 void run_report(const ReportOptions& options) {
   if (options.folders.empty() == options.csv.empty()) {
-    throw ConfigError("give a study, run directories, or --csv DIR; one of them");
+    throw ConfigError(
+        "give a study, its file of results, run directories, or --csv DIR; one of them");
   }
   const report::ReportSpec spec{.folder = output_of(options),
                                 .sections = {.top = options.top},
                                 .figures = !options.no_figures};
-  const results::ResultsSpec wanted{
-      .metric = options.metric, .baseline = options.baseline, .target = options.target};
   results::Results results;
   report::Analysis analysis;
   report::Document document;
   {
     ProgressLine line;
     line.phase("reading results");
-    results = options.csv.empty() ? results::read_results(options.folders, wanted)
-                                  : results::read_published_results(options.csv, wanted);
+    results = read(options);
     line.phase("comparing");
     analysis = report::analyse(results);
     line.phase("making the report");
@@ -128,11 +146,13 @@ void run_report(const ReportOptions& options) {
 void add_report_command(CLI::App& app) {
   auto* command = app.add_subcommand("report", "Tables, pictures and a verdict from finished runs");
   auto options = std::make_shared<ReportOptions>();
-  command->add_option("DIR", options->folders, "a study, or run directories and folders of them");
+  command->add_option(
+      "DIR", options->folders,
+      "a study, the file of impart study --results, or run directories and folders of them");
   command->add_option("--csv", options->csv,
                       "results as the DAIS 2023 paper published them, instead of DIR");
   command->add_option("-o,--output", options->output,
-                      "folder of the report; DIR/report, or ./report if there are several");
+                      "folder of the report; DIR/report, or ./report for a file and for several");
   command->add_option("--metric", options->metric,
                       "number of summary.json to judge by, such as final_accuracy");
   command->add_option("--baseline", options->baseline, "setting to compare the others with");

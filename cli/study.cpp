@@ -44,6 +44,7 @@ struct StudyOptions {
   std::vector<std::string> overrides;
   std::string jobs;  ///< a number, "auto", or empty
   std::string program;
+  std::string results;          ///< a CSV file, or empty
   std::optional<double> power;  ///< a difference, which needs how many seeds?
   bool processes = false;
   Verbosity verbosity = Verbosity::kNormal;
@@ -95,8 +96,9 @@ void print_skipped(const study::StudyPlan& plan) {
 /// The runs as they are now, without touching anything.
 void print_plan(const StudyOptions& options, const study::StudyPlan& plan) {
   std::vector<study::RunReport> reports;
+  const auto results = open_results(options.results, plan.record);
   const auto inspect = [&](const study::StudyRun& run) {
-    return study::inspect_run(plan.directory, run, plan.record.metric);
+    return study::inspect_run(results.get(), plan.directory, run, plan.record.metric);
   };
   const study::StudyRecord record =
       study::unfold(plan, [&](const study::StudyRun& run) -> study::Finding {
@@ -154,6 +156,7 @@ void run_plan(const StudyOptions& options, const study::StudyPlan& plan, const s
                                 .serve = options.program.empty() && !options.processes,
                                 .retry = options.retry,
                                 .fresh = options.fresh,
+                                .results = options.results,
                                 .stop_requests = stop_requests},
                                display.observer());
   }
@@ -170,7 +173,7 @@ void answer_power(const StudyOptions& options) {
         "{} has no runs yet: run the study with a few seeds first, --power reads what they came to",
         directory));
   }
-  const StudyLook look = look_at_study(directory);
+  const StudyLook look = look_at_study(directory, options.results);
   options.json ? print_power_json(look, *options.power) : print_power(look, *options.power);
 }
 
@@ -183,7 +186,7 @@ void run_study(const StudyOptions& options) {
     return;
   }
   if (options.status) {
-    const StudyLook look = look_at_study(directory_of(options));
+    const StudyLook look = look_at_study(directory_of(options), options.results);
     options.json ? print_status_json(look) : print_status(look);
     return;
   }
@@ -204,9 +207,8 @@ void add_study_command(CLI::App& app) {
       "The same command starts a study and goes on with it: finished runs stay, broken ones "
       "resume.\n"
       "Ctrl-C lets the runs checkpoint, a second one kills them.\n"
-      "Exit codes: 0 all done, 1 some runs failed, 2 wrong usage or study, 74 cannot write or "
-      "start "
-      "a run, 85 stopped, to be continued");
+      "Exit codes: 0 all done, 1 some runs failed, 2 wrong usage or study, 65 damaged results, 74 "
+      "cannot write or start a run, 85 stopped, to be continued");
   auto options = std::make_shared<StudyOptions>();
   command
       ->add_option(
@@ -225,6 +227,10 @@ void add_study_command(CLI::App& app) {
         return fits ? ""
                     : fmt::format("'{}' is neither {} nor a number from 1 to 4096", text, kAuto);
       });
+  command->add_option(
+      "--results", options->results,
+      "CSV file that keeps the results of finished runs and is gone on from: runs that it has are "
+      "not run again, whoever ran them");
   command->add_flag("--processes", options->processes,
                     "every run in a process of its own, instead of run after run in one");
   add_verbosity(*command, options->verbosity);
@@ -242,7 +248,8 @@ void add_study_command(CLI::App& app) {
   command->add_flag("--json", options->json, "with --status and --power: as JSON");
   command->add_flag("--retry", options->retry, "start failed runs again");
   command->add_flag("--fresh", options->fresh,
-                    "move runs of another configuration aside and run them again");
+                    "move runs of another configuration aside and run them again; of --results, "
+                    "too");
   command->add_option("--engine", options->program,
                       "the program that trains, a process for each run; this one if left out");
   command->callback([options] { run_study(*options); });

@@ -72,13 +72,19 @@ void print_problems(const StudyLook& look) {
 
 }  // namespace
 
-StudyLook look_at_study(const std::string& directory) {
+std::unique_ptr<study::ResultsFile> open_results(const std::string& path,
+                                                 const study::StudyRecord& record) {
+  return path.empty() ? nullptr : std::make_unique<study::ResultsFile>(path, record);
+}
+
+StudyLook look_at_study(const std::string& directory, const std::string& results_path) {
   StudyLook look{.directory = directory,
                  .record = study::read_study(directory),
                  .reports = {},
                  .is_running = study::StudyLock::is_held(directory)};
+  const auto results = open_results(results_path, look.record);
   for (const study::StudyRun& run : look.record.runs) {
-    look.reports.push_back(study::inspect_run(directory, run, look.record.metric));
+    look.reports.push_back(study::inspect_run(results.get(), directory, run, look.record.metric));
     study::RunReport& report = look.reports.back();
     if (look.is_running && report.state == study::Standing::kStopped)
       report.state = study::Standing::kRunning;

@@ -1,9 +1,11 @@
 #pragma once
 
+#include <memory>
 #include <string>
 #include <vector>
 
 #include "impart/study/record.h"
+#include "impart/study/results_file.h"
 #include "impart/study/state.h"
 
 namespace impart::cli {
@@ -16,7 +18,12 @@ struct StudyLook {
   std::vector<study::RunReport> reports;
   bool is_running = false;
 };
-StudyLook look_at_study(const std::string& directory);
+/// `results` is a file that may have runs without a directory; "" for none.
+StudyLook look_at_study(const std::string& directory, const std::string& results);
+
+/// nullptr for "".
+std::unique_ptr<study::ResultsFile> open_results(const std::string& path,
+                                                 const study::StudyRecord& record);
 
 /// Prints tables, failures with their reasons, and what a search has come to.
 void print_status(const StudyLook& look);

@@ -47,6 +47,15 @@ void print_long_wait(const std::string& message) {
 
 }  // namespace
 
+/// "stopped after 7 of 50 epochs: accuracy >= 82 is reached"
+std::string stop_text(const config::RunConfig& config, const run::StoppedAt& at) {
+  const config::StopConfig& stop = config.stop;
+  return fmt::format("stopped after {} of {} epochs: {}", at.epoch + 1, config.epochs,
+                     at.reached && stop.at
+                         ? fmt::format("{} is reached", to_text(*stop.at))
+                         : fmt::format("{} evaluations without a better one", stop.patience));
+}
+
 std::vector<std::string> summary_lines(const TrainRequest& request,
                                        const train::RunOutcome& outcome) {
   const std::string& output = request.config.output;
@@ -65,6 +74,7 @@ std::vector<std::string> summary_lines(const TrainRequest& request,
     lines.push_back(fmt::format("diverged: the training loss is not finite since epoch {}",
                                 *s.diverged_at + 1));
   }
+  if (s.stopped_at) lines.push_back(stop_text(request.config, *s.stopped_at));
   lines.push_back("run directory: " + output);
   return lines;
 }

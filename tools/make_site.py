@@ -17,7 +17,8 @@ import sys
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 # Pages with another name on the site.
 RENAMED = {"README.md": "index.md", "CONTRIBUTING.md": "contributing.md", "CHANGELOG.md": "changes.md",
-           "docs/README.md": "map.md", "docs/results/README.md": "results/index.md"}
+           "docs/README.md": "map.md", "docs/results/README.md": "results/index.md",
+           "docs/answers/README.md": "answers/index.md"}
 LINK = re.compile(r"(\]\(|(?:src|srcset)=\")([^)\s\"#]+)(?=[)\"#])")
 BLOCK = re.compile(r"(^```.*?^```$)", re.S | re.M)
 QUICK = ["data.train_examples=128", "data.test_examples=64", "threads=1"]

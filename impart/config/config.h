@@ -8,6 +8,7 @@
 
 #include "impart/config/epochs.h"
 #include "impart/config/model_names.h"
+#include "impart/config/stop_target.h"
 #include "impart/importance/importance_table.h"
 #include "impart/placement/epoch_order.h"
 #include "impart/placement/outers.h"
@@ -167,6 +168,13 @@ struct TrainConfig {
   bool operator==(const TrainConfig&) const = default;
 };
 
+/// When a run ends before its last epoch.
+struct StopConfig {
+  std::optional<StopTarget> at = {};  ///< at the first evaluation that reaches it
+  std::uint32_t patience = 0;         ///< after so many evaluations without a better one; 0: never
+  bool operator==(const StopConfig&) const = default;
+};
+
 /// How hard examples are, and what is written of it.
 struct ImportanceConfig {
   std::string notion = "loss-variance";  ///< row of kNotions, or own: what the heuristic ranks by
@@ -294,6 +302,7 @@ struct RunConfig {
   WorkersConfig workers = {};
   OptimizerConfig optimizer = {};
   TrainConfig train = {};
+  StopConfig stop = {};
   ImportanceConfig importance = {};
   PartitionConfig partition = {};
   ExchangeConfig exchange = {};

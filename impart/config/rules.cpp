@@ -4,6 +4,7 @@
 #include <vector>
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include "impart/config/model_names.h"
 #include "impart/config/placeholders.h"
@@ -103,6 +104,24 @@ std::optional<DataKind> kind_of_data(const Situation& s) {
   if (s.facts.data && !s.facts.data->input) return std::nullopt;
   if (s.facts.data) return DataKind{*s.facts.data->input, s.facts.data->task};
   return s.facts.own.data ? std::nullopt : find_data_kind(s.config.data);
+}
+
+/// What the data is judged by; none if that is not known yet.
+std::optional<data::Task> task_of_data(const Situation& s) {
+  if (s.facts.data) return s.facts.data->task;
+  const auto kind = kind_of_data(s);
+  return kind ? std::optional(kind->task) : std::nullopt;
+}
+
+std::vector<std::string_view> metric_names(const data::Task& task) {
+  std::vector<std::string_view> names;
+  for (const data::Metric& metric : task.metrics) names.push_back(metric.name);
+  return names;
+}
+
+bool has_metric(const data::Task& task, std::string_view metric) {
+  const auto names = metric_names(task);
+  return std::find(names.begin(), names.end(), metric) != names.end();
 }
 
 bool is_text(const Situation& s) {
@@ -359,6 +378,17 @@ constexpr Rule kRules[] = {
      [](const Situation& s) { return s.config.eval.mirror && is_text(s); },
      [](const Situation&) -> std::string {
        return "eval.mirror: true needs images; texts have no mirror image";
+     }},
+    {"stop-by-a-result-of-the-task",
+     {"stop.at", "data.name"},
+     [](const Situation& s) {
+       const auto task = task_of_data(s);
+       return s.config.stop.at && task && !has_metric(*task, s.config.stop.at->metric);
+     },
+     [](const Situation& s) {
+       const data::Task task = *task_of_data(s);
+       return fmt::format("stop.at: '{}', but this data is judged by {}",
+                          to_text(*s.config.stop.at), fmt::join(metric_names(task), ", "));
      }},
     {"transport-of-steps",
      {"workers.transport", "workers.sync", "workers.reduce", "workers.micro_batch"},

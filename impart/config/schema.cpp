@@ -351,6 +351,16 @@ void add_start(Schema& schema, const placement::OwnRows& own) {
       "warm up with new random partitions after a start that is not random, too; else it stays");
 }
 
+void add_stop(Schema& schema) {
+  SectionKeys stop(schema, "stop", &RunConfig::stop);
+  stop.key("at", &StopConfig::at, or_word("none", stop_target()),
+           "end the run at the first evaluation that reaches this")
+      .counts_at_default = false;
+  stop.key("patience", &StopConfig::patience, whole(0u, kMostEpochs),
+           "end the run after so many evaluations without a better one; 0: never")
+      .counts_at_default = false;
+}
+
 void add_placement(Schema& schema, const placement::OwnRows& own) {
   SectionKeys importance(schema, "importance", &RunConfig::importance);
   importance.key("notion", &ImportanceConfig::notion,
@@ -517,6 +527,7 @@ Schema make_schema(const OwnParts& own) {
   add_workers(schema);
   add_optimizer(schema);
   add_train(schema);
+  add_stop(schema);
   add_placement(schema, own.rows);
   add_selection(schema, own.rows);
   add_store(schema);

@@ -176,6 +176,12 @@ ValueRule<double> share_or_none() {
   return {.allowed = allowed, .read = read, .write = write};
 }
 
+ValueRule<StopTarget> stop_target() {
+  return {.allowed = "as accuracy >= 82, perplexity <= 30",
+          .read = [](const WrittenValue& written) { return parse_stop_target(written.front()); },
+          .write = [](const StopTarget& target) -> WrittenValue { return {to_text(target)}; }};
+}
+
 ValueRule<std::optional<std::uint64_t>> own_seed() {
   constexpr const char* kSame = "seed";
   const std::string allowed = "seed, or a number, 0 or more";

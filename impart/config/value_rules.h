@@ -92,6 +92,8 @@ ValueRule<SyncRule> sync_rule();
 
 /// worker | shared | a number of workers, for WorkersConfig::batch_norm
 ValueRule<std::uint32_t> norm_sharing();
+/// "accuracy >= 82"
+ValueRule<StopTarget> stop_target();
 
 /// One of a few values that have names.
 template <class E>

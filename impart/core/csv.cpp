@@ -127,6 +127,32 @@ std::uint64_t first_missing_id(const InputFile& file, const Layout& layout, std:
 
 }  // namespace
 
+std::vector<std::string> split_csv_line(std::string_view line) {
+  std::vector<std::string> fields(1);
+  bool quoted = false;
+  for (std::size_t i = 0; i < line.size(); ++i) {
+    const bool is_quote = line[i] == '"';
+    if (is_quote && quoted && line.substr(i + 1).starts_with('"')) {
+      fields.back() += line[i++];
+    } else if (is_quote) {
+      quoted = !quoted;
+    } else if (line[i] == ',' && !quoted) {
+      fields.emplace_back();
+    } else if (line[i] != '\r') {
+      fields.back() += line[i];
+    }
+  }
+  if (quoted) throw DataError("a quote is not closed");
+  return fields;
+}
+
+std::string csv_field(std::string_view text) {
+  if (text.find_first_of(",\"") == std::string_view::npos) return std::string(text);
+  std::string field = "\"";
+  for (const char c : text) field += c == '"' ? std::string("\"\"") : std::string(1, c);
+  return field + "\"";
+}
+
 template <class T>
 std::vector<T> read_dense_csv(const InputFile& file, std::string_view column,
                               const Progress& progress) {

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <string>
 #include <string_view>
 #include <vector>
 
@@ -8,6 +9,13 @@
 #include "impart/core/progress.h"
 
 namespace impart {
+
+/// The fields of a line. One in quotes may hold commas, and quotes as "". DataError if a quote is
+/// not closed.
+std::vector<std::string> split_csv_line(std::string_view line);
+
+/// A text as a field that split_csv_line reads back. It must not have line breaks.
+std::string csv_field(std::string_view text);
 
 /// Reads column `column` of a CSV file whose `id` column holds 0..N-1, each once, in any order;
 /// element i of the result belongs to id i. DataError names file and line. T: double or uint32_t.

@@ -333,16 +333,64 @@ std::vector<Block> caution_about_times(const Analysis& analysis) {
       "Compare times with care: they were measured under different load; {}.", reason)}};
 }
 
+// ---- where runs stopped ----
+
+bool has_stops(const GroupAnalysis& group) {
+  return std::any_of(group.arms.begin(), group.arms.end(), [](const ArmAnalysis& arm) {
+    return std::isfinite(mean_number(*arm.arm, "stopped_at.steps"));
+  });
+}
+
+/// The median over all runs of an arm, of which some did not reach stop.at.
+Cell stop_cell(const ArmAnalysis& arm, std::string_view name, Cell (*cell)(double),
+               double shift = 0) {
+  std::vector<std::optional<double>> times;
+  for (const results::RunResult& run : arm.arm->runs) {
+    const auto value = run.number(name);
+    const bool reached = run.number("stopped_at.reached").value_or(0) > 0;
+    times.push_back(value && reached ? std::optional(*value + shift) : std::nullopt);
+  }
+  const statistics::TargetTimes summary = statistics::summarise_times(times);
+  return summary.median ? cell(*summary.median) : missing_cell();
+}
+
+Table stop_table(const Analysis& analysis, const GroupAnalysis& group) {
+  Table table{.caption = caption_start(analysis, group) + "until stop.at was reached"};
+  table.columns = {{"setting", false},
+                   {"reached", true, "runs that got there"},
+                   {"epochs", true, "median over all runs"},
+                   {"visits", true, "median over all runs"},
+                   {"steps", true, "median over all runs"},
+                   {"time", true, "median over all runs"}};
+  for (const ArmAnalysis* arm : group.leaders(group.arms.size())) {
+    std::size_t reached = 0;
+    for (const results::RunResult& run : arm->arm->runs) {
+      reached += run.number("stopped_at.reached").value_or(0) > 0 ? 1 : 0;
+    }
+    table.rows.push_back({text_cell(arm->arm->name),
+                          {.text = fmt::format("{} of {}", reached, arm->arm->runs.size()),
+                           .value = static_cast<double>(reached)},
+                          stop_cell(*arm, "stopped_at.epoch", count_cell, 1),
+                          stop_cell(*arm, "stopped_at.visits", count_cell),
+                          stop_cell(*arm, "stopped_at.steps", count_cell),
+                          stop_cell(*arm, "stopped_at.seconds", seconds_cell)});
+  }
+  table.collapsed = table.rows.size() > 40;
+  return table;
+}
+
 }  // namespace
 
 std::vector<Block> time_to_target(const Analysis& analysis, const SectionSpec&) {
-  if (is_single_run(analysis) && !analysis.results->target) return {};
+  const bool is_wanted = !is_single_run(analysis) || analysis.results->target;
   std::vector<Block> blocks;
   for (const GroupAnalysis& group : analysis.groups) {
+    const bool stops = has_stops(group);
+    if (stops) blocks.emplace_back(stop_table(analysis, group));
     const bool has_curves =
         std::any_of(group.arms.begin(), group.arms.end(),
                     [](const ArmAnalysis& arm) { return !arm.arm->runs.front().epochs.empty(); });
-    if (!has_curves) continue;
+    if (!has_curves || !is_wanted || (stops && !analysis.results->target)) continue;
     blocks.emplace_back(target_table(analysis, group, target_of(analysis, group)));
   }
   if (!blocks.empty() && !is_single_run(analysis)) {

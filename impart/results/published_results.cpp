@@ -8,6 +8,7 @@
 
 #include <fmt/format.h>
 
+#include "impart/core/csv.h"
 #include "impart/core/error.h"
 #include "impart/core/file.h"
 #include "impart/results/result_groups.h"
@@ -34,22 +35,6 @@ std::string our_word(const std::string& word) {
   return word;
 }
 
-/// The fields of a line; quotes may enclose commas.
-Row split_line(std::string_view line) {
-  Row fields(1);
-  bool quoted = false;
-  for (const char c : line) {
-    if (c == '"') {
-      quoted = !quoted;
-    } else if (c == ',' && !quoted) {
-      fields.emplace_back();
-    } else if (c != '\r') {
-      fields.back() += c;
-    }
-  }
-  return fields;
-}
-
 /// One file: a header, and a row per run.
 class PublishedFile {
  public:
@@ -59,7 +44,7 @@ class PublishedFile {
     if (text.starts_with("\xef\xbb\xbf")) text.remove_prefix(3);
     for (std::size_t number = 1; !text.empty(); ++number) {
       const std::size_t end = std::min(text.find('\n'), text.size());
-      Row row = split_line(text.substr(0, end));
+      Row row = split_csv_line(text.substr(0, end));
       text.remove_prefix(std::min(end + 1, text.size()));
       if (row.size() == 1 && row[0].empty()) continue;
       if (header_.empty()) {

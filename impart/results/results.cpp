@@ -12,6 +12,7 @@
 #include "impart/results/result_groups.h"
 #include "impart/results/run_results.h"
 #include "impart/run/summary.h"
+#include "impart/study/result_table.h"
 
 namespace impart::results {
 namespace {
@@ -29,14 +30,18 @@ struct Candidate {
   std::string reason = {};  ///< why there is no run
 };
 
+void check_metric(const RunResult& run, const std::string& metric) {
+  const auto value = run.number(metric);
+  if (!value) throw DataError(fmt::format("it has no number '{}'", metric));
+  if (!std::isfinite(*value)) throw DataError(fmt::format("its {} is {}", metric, *value));
+}
+
 void read_candidates(std::vector<Candidate>& candidates, const std::string& metric) {
   for_each_in_parallel(candidates.size(), [&](std::size_t i) {
     Candidate& candidate = candidates[i];
     try {
       RunResult run = read_run(candidate.folder, candidate.wanted_hash);
-      const auto value = run.number(metric);
-      if (!value) throw DataError(fmt::format("summary.json has no number '{}'", metric));
-      if (!std::isfinite(*value)) throw DataError(fmt::format("its {} is {}", metric, *value));
+      check_metric(run, metric);
       run.purpose = candidate.purpose;
       if (candidate.seed) run.seed = candidate.seed;
       candidate.run = std::move(run);
@@ -74,6 +79,27 @@ std::vector<Candidate> runs_of(const study::StudyRecord& study, const std::strin
   return candidates;
 }
 
+/// A row of a results file.
+Candidate kept_run(const std::string& path, const study::ResultRow& row,
+                   const std::string& metric) {
+  Candidate candidate{.folder = fmt::format("{}:{}", path, row.line),
+                      .arm = row.run.arm,
+                      .purpose = row.run.purpose,
+                      .seed = row.run.seed};
+  RunResult run{.folder = candidate.folder,
+                .seed = row.run.seed,
+                .purpose = row.run.purpose,
+                .config_hash = row.run.config_hash,
+                .summary = row.summary.numbers};
+  try {
+    check_metric(run, metric);
+    candidate.run = std::move(run);
+  } catch (const DataError& error) {
+    candidate.reason = error.what();
+  }
+  return candidate;
+}
+
 /// Runs go to their arms. Where some confirm, those that searched stand apart.
 void deal_runs(std::vector<Candidate>& candidates, std::vector<ArmResults>& arms,
                Results& results) {
@@ -104,8 +130,11 @@ void deal_runs(std::vector<Candidate>& candidates, std::vector<ArmResults>& arms
   results.search = std::move(search);
 }
 
-Results results_of_study(const std::string& folder, const ResultsSpec& spec) {
-  const study::StudyRecord study = study::read_study(folder);
+/// Reads candidates by what the study is judged by.
+using ReadRuns = std::function<std::vector<Candidate>(const std::string& metric)>;
+
+Results results_of_study(const study::StudyRecord& study, const ResultsSpec& spec,
+                         const ReadRuns& read_runs) {
   Results results{.name = study.name,
                   .metric = spec.metric.empty() ? study.metric : spec.metric,
                   .target = spec.target ? spec.target : study.target};
@@ -114,8 +143,7 @@ Results results_of_study(const std::string& folder, const ResultsSpec& spec) {
   std::vector<ArmResults> arms;
   for (const study::StudyArm& arm : study.arms)
     arms.push_back({.name = arm.name, .settings = arm.settings});
-  std::vector<Candidate> candidates = runs_of(study, folder);
-  read_candidates(candidates, results.metric);
+  std::vector<Candidate> candidates = read_runs(results.metric);
   deal_runs(candidates, arms, results);
   results.skipped = skipped_of(candidates);
   const bool has_baseline =
@@ -297,7 +325,25 @@ Results read_results(std::span<const std::string> folders, const ResultsSpec& sp
   if (folders.size() > 1) {
     throw ConfigError("a report is about one study, or about run directories: give one of them");
   }
-  return results_of_study(folders.front(), spec);
+  const std::string& folder = folders.front();
+  const study::StudyRecord study = study::read_study(folder);
+  return results_of_study(study, spec, [&](const std::string& metric) {
+    std::vector<Candidate> candidates = runs_of(study, folder);
+    read_candidates(candidates, metric);
+    return candidates;
+  });
+}
+
+Results read_kept_results(const std::string& path, const ResultsSpec& spec) {
+  const study::ResultTable table = study::read_result_table(path);
+  if (table.rows.empty()) throw DataError(path + ": no results in it yet");
+  return results_of_study(table.study, spec, [&](const std::string& metric) {
+    std::vector<Candidate> candidates;
+    for (const study::ResultRow& row : table.rows) {
+      candidates.push_back(kept_run(path, row, metric));
+    }
+    return candidates;
+  });
 }
 
 statistics::Better better_of(std::string_view metric) {

@@ -102,6 +102,10 @@ struct ResultsSpec {
 /// baseline that is not there, or several studies.
 Results read_results(std::span<const std::string> folders, const ResultsSpec& spec = {});
 
+/// Reads the CSV file that `impart study --results` keeps: the same tables, without the curves of
+/// single epochs. DataError as read_result_table; ConfigError for a baseline that is not there.
+Results read_kept_results(const std::string& path, const ResultsSpec& spec = {});
+
 /// Reads results in the layout that the DAIS 2023 paper published: `Baselines/*.csv` and folders
 /// `DATASET-MODEL-HEURISTIC-MEASURE` of `W{warmup}-INT{interval}.csv`, one row per run. Its
 /// `roundrobin` is stripes, its `steps` blocks. A file that cannot be read is skipped, a row too;

@@ -8,6 +8,7 @@
 #include <nlohmann/json_fwd.hpp>
 
 #include "impart/placement/placement.h"
+#include "impart/run/stopped_at.h"
 
 namespace impart::run {
 
@@ -32,6 +33,7 @@ struct EpochRecord {
   /// What happened to the partition before the epoch, or null.
   const placement::PlacementChange* change = nullptr;
   double seconds_train = 0, seconds = 0;
+  std::optional<StoppedAt> stopped_at = {};  ///< in the last epoch of a run that stopped
 };
 
 /// Calls f(name, value, tag) for every member in the order of metrics.jsonl: the one list of them.
@@ -57,6 +59,7 @@ void for_each_epoch_member(const EpochRecord& r, Function&& f) {
   f("placement", r.change, "");
   f("seconds_train", r.seconds_train, "");
   f("seconds", r.seconds, "");
+  f("stopped_at", r.stopped_at, "");
 }
 
 /// Calls f(name, number, tag) for what is recorded of a change besides its kind: by name in

@@ -15,6 +15,7 @@
 
 #include "impart/core/error.h"
 #include "impart/core/file.h"
+#include "impart/core/json.h"
 #include "impart/run/json_file.h"
 
 namespace impart::run {
@@ -107,6 +108,17 @@ void write_environment(const std::string& folder, const std::vector<Version>& mo
   };
   for (const auto& [name, version] : more) json[name] = version;
   write_json(folder + "/env.json", json);
+}
+
+Build read_build(const std::string& folder) {
+  const std::string path = folder + "/env.json";
+  if (::access(path.c_str(), R_OK) != 0) return {};
+  const Json json = parse_json<Json>(InputFile(path).text(), path);
+  const auto text = [&](const char* name) {
+    const auto found = json.find(name);
+    return found == json.end() || !found->is_string() ? "" : found->get<std::string>();
+  };
+  return {.version = text("impart"), .commit = text("commit")};
 }
 
 }  // namespace impart::run

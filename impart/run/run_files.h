@@ -31,4 +31,11 @@ using Version = std::pair<std::string, std::string>;
 /// Names neither the machine nor its user.
 void write_environment(const std::string& folder, const std::vector<Version>& more);
 
+/// What a run was built from, as env.json says it; "" for what it does not say.
+struct Build {
+  std::string version, commit;
+};
+/// DataError if folder/env.json is there and is not JSON.
+Build read_build(const std::string& folder);
+
 }  // namespace impart::run

@@ -29,6 +29,7 @@ class ScalarWriter {
     if (value) (*this)(name, *value, tag);
   }
   void operator()(const char*, const std::vector<double>&, const char*) {}
+  void operator()(const char*, const std::optional<StoppedAt>&, const char*) {}
   void operator()(const char*, const placement::PlacementChange* change, const char*) {
     if (change != nullptr) for_each_change_member(*change, *this);
   }

@@ -46,9 +46,17 @@ void write_member(nlohmann::ordered_json& json, const char* name,
                   const std::optional<double>& value) {
   if (value) json[name] = *value;
 }
-void write_member(nlohmann::ordered_json& json, const char* name,
-                  const std::optional<std::uint32_t>& at) {
+template <class Value>
+void write_member(nlohmann::ordered_json& json, const char* name, const std::optional<Value>& at) {
   json[name] = at ? nlohmann::ordered_json(*at) : nlohmann::ordered_json();
+}
+
+/// Members of a member, by "name.member"; true is 1.
+void read_members(const std::string& name, const nlohmann::json& members, SummaryFile& summary) {
+  for (const auto& [member, value] : members.items()) {
+    if (value.is_number()) summary.numbers[name + "." + member] = value.get<double>();
+    if (value.is_boolean()) summary.numbers[name + "." + member] = value.get<bool>() ? 1 : 0;
+  }
 }
 
 }  // namespace
@@ -73,6 +81,7 @@ SummaryFile read_summary(const std::string& folder) {
   SummaryFile summary;
   for (const auto& [name, value] : json.items()) {
     if (value.is_number()) summary.numbers[name] = value.get<double>();
+    if (name == "stopped_at" && value.is_object()) read_members(name, value, summary);
     if (name == "config_hash" && value.is_string()) summary.config_hash = value.get<std::string>();
     if (name == "weights_sha256" && value.is_string()) {
       summary.weights_sha256 = value.get<std::string>();

@@ -7,6 +7,8 @@
 #include <string>
 #include <string_view>
 
+#include "impart/run/stopped_at.h"
+
 namespace impart::run {
 
 /// How a run came out and what it cost: the members of summary.json. Classifiers have accuracies
@@ -25,6 +27,7 @@ struct RunSummary {
   /// Mean class skew of the first parts that were skewed while batch norm was each worker's own;
   /// none if there were none.
   std::optional<double> batch_norm_skew = {};
+  std::optional<StoppedAt> stopped_at = {};
   std::uint64_t examples = 0;
   /// Held out of training, and what results are of; 0: results are of the test set.
   std::uint64_t validation_examples = 0;
@@ -72,8 +75,8 @@ enum class OnResume {
 
 /// Calls f(name, member, on_resume) for every member in the order of summary.json: the one list of
 /// them, which writing summaries and checkpoints and reading them go by. Results that a task does
-/// not have are left out of files; `diverged_at` is null in a run that did not. `Summary` may be
-/// const.
+/// not have are left out of files; `diverged_at` and `stopped_at` are null in a run that did not.
+/// `Summary` may be const.
 template <class Summary, class Function>
 constexpr void for_each_summary_member(Summary& s, Function&& f) {
   using enum OnResume;
@@ -87,6 +90,7 @@ constexpr void for_each_summary_member(Summary& s, Function&& f) {
   f("epochs", s.epochs, kGoesOn);
   f("diverged_at", s.diverged_at, kGoesOn);
   f("batch_norm_skew", s.batch_norm_skew, kGoesOn);
+  f("stopped_at", s.stopped_at, kGoesOn);
   f("examples", s.examples, kGoesOn);
   f("validation_examples", s.validation_examples, kFromState);
   f("parameters", s.parameters, kAnew);
@@ -129,9 +133,9 @@ void write_summary(const std::string& folder, const RunSummary& summary);
 
 /// What a summary.json says. Files of other versions may lack members or have more.
 struct SummaryFile {
-  std::map<std::string, double, std::less<>> numbers = {};
-  std::optional<std::uint64_t> seed = {};             ///< exact, where a double may not be
-  std::string config_hash = {}, weights_sha256 = {};  ///< "" if it is not there
+  std::map<std::string, double, std::less<>> numbers = {};  ///< also "stopped_at.epoch"
+  std::optional<std::uint64_t> seed = {};                   ///< exact, where a double may not be
+  std::string config_hash = {}, weights_sha256 = {};        ///< "" if it is not there
 
   /// Absent if there is no number of that name.
   std::optional<double> number(std::string_view name) const;

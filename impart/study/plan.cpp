@@ -247,6 +247,21 @@ config::RunConfig config_of(const StudyPlan& plan, const StudyRun& run) {
   return config;
 }
 
+std::optional<StudyRun> planned_run(const StudyPlan& plan, const StudyRun& wanted) {
+  const bool searches = plan.search.kind == SearchSpec::Kind::kHalving;
+  if (searches == (wanted.purpose == RunPurpose::kGrid)) return std::nullopt;
+  const auto& seeds =
+      wanted.purpose == RunPurpose::kConfirm ? plan.record.confirmation_seeds : plan.record.seeds;
+  if (std::find(seeds.begin(), seeds.end(), wanted.seed) == seeds.end()) return std::nullopt;
+  for (const PlannedArm& arm : plan.arms) {
+    if (arm.name != wanted.arm) continue;
+    const bool is_short = wanted.purpose == RunPurpose::kSearch;
+    return make_run(plan, arm, wanted.seed, wanted.purpose,
+                    is_short ? wanted.epochs : arm.config.epochs);
+  }
+  return std::nullopt;
+}
+
 StudyRecord unfold(const StudyPlan& plan, const ResultOf& result_of) {
   StudyRecord record = plan.record;
   if (record.growing) {

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <functional>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -26,6 +27,10 @@ StudyPlan make_plan(const StudySpec& spec, const config::Schema& schema);
 
 /// The complete configuration of one of the study's runs.
 config::RunConfig config_of(const StudyPlan& plan, const StudyRun& run);
+
+/// The run of the plan with this arm, seed, purpose and length, whether or not the results so far
+/// call for it. Absent if the plan has no such arm or seed.
+std::optional<StudyRun> planned_run(const StudyPlan& plan, const StudyRun& wanted);
 
 /// What is known of a run: whether it is settled (done, or failed for good), and its metric if it
 /// is done.

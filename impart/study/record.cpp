@@ -58,19 +58,12 @@ Json run_json(const StudyRun& run) {
           {"epochs", run.epochs}};
 }
 
-RunPurpose read_purpose(const std::string& name) {
-  for (std::size_t i = 0; i < kPurposeNames.size(); ++i) {
-    if (kPurposeNames[i] == name) return static_cast<RunPurpose>(i);
-  }
-  throw DataError(describe_unknown_name("purpose of a run", name, kPurposeNames));
-}
-
 StudyRun read_run(const Json& json) {
   return {.arm = json.at("arm"),
           .seed = whole_number(json.at("seed")),
           .folder = json.at("folder"),
           .config_hash = json.at("config_hash"),
-          .purpose = read_purpose(json.at("purpose")),
+          .purpose = purpose_of(json.at("purpose").get<std::string>()),
           .epochs = whole_number<std::uint32_t>(json.value("epochs", Json(0u)))};
 }
 
@@ -156,6 +149,13 @@ bool SeedPlan::is_settled() const {
 
 std::string_view purpose_name(RunPurpose purpose) {
   return kPurposeNames[static_cast<std::size_t>(purpose)];
+}
+
+RunPurpose purpose_of(std::string_view name) {
+  for (std::size_t i = 0; i < kPurposeNames.size(); ++i) {
+    if (kPurposeNames[i] == name) return static_cast<RunPurpose>(i);
+  }
+  throw DataError(describe_unknown_name("purpose of a run", name, kPurposeNames));
 }
 
 void write_study(const std::string& directory, const StudyRecord& record) {

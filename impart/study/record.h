@@ -118,5 +118,7 @@ void write_study(const std::string& directory, const StudyRecord& record);
 StudyRecord read_study(const std::string& directory);
 
 std::string_view purpose_name(RunPurpose purpose);
+/// DataError if there is none of that name.
+RunPurpose purpose_of(std::string_view name);
 
 }  // namespace impart::study

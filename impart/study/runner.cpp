@@ -20,6 +20,7 @@
 #include "impart/study/child.h"
 #include "impart/study/job_tuner.h"
 #include "impart/study/lock.h"
+#include "impart/study/results_file.h"
 #include "impart/study/server.h"
 
 namespace impart::study {
@@ -96,6 +97,8 @@ class StudyRunner {
 
  private:
   void keep_to_planned_looks() const;
+  void open_results();
+  void keep_results();
   void learn_runs();
   void move_misfits_aside();
   void fill_queue();
@@ -120,6 +123,9 @@ class StudyRunner {
   std::string folder_of(std::size_t run) const {
     return fmt::format("{}/{}", plan_.directory, record_.runs[run].folder);
   }
+  RunReport inspect(const StudyRun& run) const {
+    return inspect_run(results_ ? &*results_ : nullptr, plan_.directory, run, plan_.record.metric);
+  }
   std::string servers_log() const { return plan_.directory + "/servers.log"; }
   StudyProgress progress() const {
     return {.record = record_, .reports = reports_, .jobs = jobs(), .is_stopping = stop_level_ > 0};
@@ -137,6 +143,7 @@ class StudyRunner {
   const RunnerSpec& spec_;
   const StudyObserver& observer_;
   const std::uint32_t threads_;
+  std::optional<ResultsFile> results_;
   StudyRecord record_;
   std::vector<RunReport> reports_;  ///< of record_.runs
   std::vector<bool> tried_;         ///< of record_.runs: started by this process
@@ -161,12 +168,45 @@ void StudyRunner::keep_to_planned_looks() const {
       plan_.directory, fmt::join(before->planned, ", ")));
 }
 
+/// Rows of another configuration are never mixed with those of this one.
+void StudyRunner::open_results() {
+  if (spec_.results.empty()) return;
+  results_.emplace(spec_.results, plan_.record);
+  results_->check_plan(plan_);
+  std::vector<std::string> stale = results_->stale_rows(plan_);
+  if (stale.empty()) return;
+  if (!spec_.fresh) {
+    const std::size_t count = stale.size();
+    stale.resize(std::min(count, kMostMisfits));
+    throw ConfigError(fmt::format(
+        "{} rows of {} are not of this study as it is now; --fresh leaves them out and runs them "
+        "again, another file for --results leaves them as they are:\n  {}",
+        count, spec_.results, fmt::join(stale, "\n  ")));
+  }
+  const std::string aside = next_old_folder(plan_.directory);
+  make_folder(aside);
+  write_text(aside + "/results.csv", InputFile(spec_.results).text());
+  results_->drop_stale_rows(plan_);
+  results_->write();
+  note(fmt::format("left {} rows of another configuration out of {}; as it was: {}/results.csv",
+                   stale.size(), spec_.results, aside));
+}
+
+void StudyRunner::keep_results() {
+  if (!results_) return;
+  bool is_new = false;
+  for (std::size_t i = 0; i < reports_.size(); ++i) {
+    const StudyRun& run = record_.runs[i];
+    if (reports_[i].state != Standing::kDone || results_->report_of(run)) continue;
+    results_->add(run, folder_of(i));
+    is_new = true;
+  }
+  if (is_new) results_->write();
+}
+
 /// Reads what there is, and finds out which runs follow from it. What this process has seen of the
 /// runs stays: their number only grows, in the same order.
 void StudyRunner::learn_runs() {
-  const auto inspect = [this](const StudyRun& run) {
-    return inspect_run(plan_.directory, run, plan_.record.metric);
-  };
   record_ = unfold(plan_, [&](const StudyRun& run) -> Finding {
     const RunReport report = inspect(run);
     const auto known = std::find(record_.runs.begin(), record_.runs.end(), run);
@@ -183,6 +223,7 @@ void StudyRunner::learn_runs() {
   tried_.resize(record_.runs.size(), false);
   move_misfits_aside();
   write_study(plan_.directory, record_);
+  keep_results();
 }
 
 void StudyRunner::move_misfits_aside() {
@@ -280,8 +321,7 @@ void StudyRunner::mark_failed(std::size_t run, const std::string& reason) {
 }
 
 void StudyRunner::settle(std::size_t run, const ChildEnd& end) {
-  const std::string metric = record_.metric;
-  reports_[run] = inspect_run(plan_.directory, record_.runs[run], metric);
+  reports_[run] = inspect(record_.runs[run]);
   RunReport& report = reports_[run];
   const bool was_asked = stop_level_ > 0 && end.signal != 0;
   const bool stopped = was_asked || (end.signal == 0 && end.code == kPreempted);
@@ -293,6 +333,7 @@ void StudyRunner::settle(std::size_t run, const ChildEnd& end) {
   if (end.signal == 0 && end.code == kCannotWrite && disk_problem_.empty()) {
     disk_problem_ = fmt::format("{}: {}", folder_of(run), report.reason);
   }
+  keep_results();
   if (observer_.ended) observer_.ended(progress(), run);
 }
 
@@ -326,7 +367,7 @@ void StudyRunner::collect_from_servers() {
 /// A run that was given to a server and not begun.
 void StudyRunner::return_to_queue(std::size_t run) {
   if (stop_level_ > 0) return settle(run, {.code = kPreempted});
-  reports_[run] = inspect_run(plan_.directory, record_.runs[run], record_.metric);
+  reports_[run] = inspect(record_.runs[run]);
   queue_.push_front(run);
 }
 
@@ -411,6 +452,7 @@ StudyOutcome StudyRunner::run() {
   const StudyLock lock(plan_.directory, kPatience,
                        [this] { note("waiting for the runs of a study that was killed"); });
   keep_to_planned_looks();
+  open_results();
   learn_runs();
   write_text(plan_.directory + "/study.yaml", spec_.study_text);
   try {

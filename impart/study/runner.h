@@ -18,8 +18,9 @@ struct RunnerSpec {
   bool find_jobs = false;  ///< on a GPU: find out how many are best, instead
   /// Whether PROGRAM serve takes run after run in one process; else each has a process of its own.
   bool serve = false;
-  bool retry = false;  ///< start failed runs again
-  bool fresh = false;  ///< move runs of another configuration aside, instead of refusing
+  bool retry = false;        ///< start failed runs again
+  bool fresh = false;        ///< move runs of another configuration aside, instead of refusing
+  std::string results = {};  ///< CSV file of results to go on from and keep; "": none
   /// How often the user has asked to stop: once lets the runs checkpoint, twice kills them.
   std::function<int()> stop_requests = {};
 };
@@ -58,9 +59,9 @@ std::uint32_t default_jobs(std::size_t runs);
 /// its config.yaml is written, then the engine resumes it. So the study, too, may be killed at any
 /// moment and started again. A run that fails is marked FAILED and does not stop the others.
 ///
-/// ConfigError if another process runs this study, or a run directory holds another
-/// configuration. IoError if the disk is full or the program cannot be started; runs under way are
-/// then stopped as if the user had asked for it.
+/// ConfigError if another process runs this study, or a run directory or a row of the results file
+/// holds another configuration; DataError if that file is damaged. IoError if the disk is full or
+/// the program cannot be started; runs under way are then stopped as if the user had asked for it.
 StudyOutcome run_study(const StudyPlan& plan, const RunnerSpec& spec,
                        const StudyObserver& observer);
 

@@ -32,15 +32,13 @@ constexpr const char* kGone = "gone";
 constexpr const char* kStartOwners = "start";
 constexpr const char* kSeen = "seen";
 
-void put(json& into, const char* name, const std::optional<double>& value) {
-  if (value) into[name] = *value;
-}
-void put(json& into, const char* name, const std::optional<std::uint32_t>& value) {
-  if (value) into[name] = *value;
-}
 template <class Value>
 void put(json& into, const char* name, const Value& value) {
   into[name] = value;
+}
+template <class Value>
+void put(json& into, const char* name, const std::optional<Value>& value) {
+  if (value) into[name] = *value;
 }
 
 /// NaN is written as null.
@@ -51,8 +49,9 @@ double number_of(const json& written) {
 void take(const json& from, const char* name, std::optional<double>& value) {
   if (from.contains(name)) value = number_of(from.at(name));
 }
-void take(const json& from, const char* name, std::optional<std::uint32_t>& value) {
-  if (from.contains(name)) value = from.at(name).get<std::uint32_t>();
+template <class Value>
+void take(const json& from, const char* name, std::optional<Value>& value) {
+  if (from.contains(name)) value = from.at(name).get<Value>();
 }
 /// Checkpoints of older versions may lack what came later.
 template <class Value>

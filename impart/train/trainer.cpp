@@ -18,6 +18,7 @@
 #include "impart/train/run_model.h"
 #include "impart/train/run_notes.h"
 #include "impart/train/run_state.h"
+#include "impart/train/stopping.h"
 
 namespace impart::train {
 namespace {
@@ -117,7 +118,7 @@ RunOutcome Trainer::run(const run::RunDirectory* directory, Clock::time_point be
                              .settings = settings_of(config_),
                              .metrics = {fmt::format("test/{}", data_.task.metric), "train/loss"}});
   }
-  while (position_.epoch < config_.epochs) {
+  while (!is_over()) {
     epoch_started_ = Clock::now();
     if (position_.step == 0) prepare_epoch();
     settle_stores();
@@ -135,7 +136,7 @@ RunOutcome Trainer::run(const run::RunDirectory* directory, Clock::time_point be
     }
     finish_epoch();
     if (must_stop_diverged()) return finish(false);
-    if (stopping_ && position_.epoch < config_.epochs) return finish(true);
+    if (stopping_ && !is_over()) return finish(true);
   }
   return finish(false);
 }
@@ -233,10 +234,16 @@ bool Trainer::train_epoch() {
 
 /// A signal reaches the processes at different steps; all must stop after the same one.
 bool Trainer::agree_to_stop() {
-  std::array<std::int64_t, 1> stop = {spec_.stop_requested && spec_.stop_requested() ? 1 : 0};
-  if (communicator_.size() > 1) communicator_.all_reduce_max(std::span<std::int64_t>(stop));
-  stopping_ = stopping_ || stop[0] != 0;
+  const bool requested = is_true_anywhere(spec_.stop_requested && spec_.stop_requested());
+  stopping_ = stopping_ || requested;
   return stopping_;
+}
+
+/// Collective: every process calls it, in the same order.
+bool Trainer::is_true_anywhere(bool here) {
+  std::array<std::int64_t, 1> somewhere = {here ? 1 : 0};
+  if (communicator_.size() > 1) communicator_.all_reduce_max(std::span<std::int64_t>(somewhere));
+  return somewhere[0] != 0;
 }
 
 void Trainer::track_visits() {
@@ -248,7 +255,6 @@ void Trainer::finish_epoch() {
   track_visits();
   refresh_hidden();
   measure_dissimilarity();
-  const bool is_last = position_.epoch + 1 == config_.epochs;
   std::optional<data::TestOutcome> outcome;
   if (evaluation_.is_due(position_.epoch)) {
     report("evaluate");
@@ -265,7 +271,7 @@ void Trainer::finish_epoch() {
   position_.step = 0;
   if (must_stop_diverged()) return;  // the checkpoint before it is worth more than this one
   const bool due = config_.checkpoint.every.is_due(position_.epoch, config_.epochs);
-  if (due || is_last || stopping_) write_checkpoint();
+  if (due || is_over() || stopping_) write_checkpoint();
 }
 
 /// A forward pass tells what has become of examples that the selection hid.
@@ -339,6 +345,8 @@ void Trainer::record_epoch(const std::optional<data::TestOutcome>& outcome,
   if (outcome) {
     results_.note(*outcome, position_.epoch, summary_);
     results_.add_to(result, *outcome);
+    note_stop(*outcome);
+    result.stopped_at = summary_.stopped_at;
   }
   progress_.set_last(results_.task(), results_.last_score());
   if (recorder_) recorder_->record_epoch(result);
@@ -392,6 +400,24 @@ void Trainer::note_divergence() {
   if (std::isfinite(loss) || summary_.diverged_at) return;
   summary_.diverged_at = position_.epoch;
   note(describe_divergence(position_.epoch, loss));
+}
+
+/// Ends the run here if this evaluation says so.
+void Trainer::note_stop(const data::TestOutcome& outcome) {
+  const config::StopConfig& stop = config_.stop;
+  if (!stop.at && stop.patience == 0) return;
+  const bool reached = is_true_anywhere(reaches(stop, results_.task(), outcome));
+  const bool is_last = position_.epoch + 1 == config_.epochs;
+  const std::uint32_t since = evaluations_between(summary_.best_epoch, position_.epoch,
+                                                  config_.eval.every.of(config_.epochs));
+  const bool out_of_patience = stop.patience > 0 && since >= stop.patience && !is_last;
+  if (!reached && !is_true_anywhere(out_of_patience)) return;
+  summary_.epochs = position_.epoch + 1;
+  summary_.stopped_at = run::StoppedAt{.reached = reached,
+                                       .epoch = position_.epoch,
+                                       .visits = summary_.visits,
+                                       .steps = position_.total_steps,
+                                       .seconds = summary_.seconds_total + progress_.seconds()};
 }
 
 /// Times that were measured under different load cannot be compared: whoever reads them must know.
@@ -493,7 +519,7 @@ void Trainer::show_images() {
   check_directory();
   if (!is_writer()) return;
   run::write_images(config_.output + "/images.jsonl", shown);
-  recorder_->record_images(config_.epochs - 1, shown);
+  recorder_->record_images(summary_.epochs - 1, shown);
 }
 
 RunOutcome Trainer::finish(bool preempted) {

@@ -36,7 +36,8 @@ class Trainer {
   Trainer(const RunSpec& spec, comm::Communicator& communicator, const RunObserver& observer,
           RunData data, const std::string& checkpoint);
 
-  /// Runs until the last epoch is done, a stop is requested, or it has diverged. The process that
+  /// Runs until the last epoch is done, stop.at or stop.patience ends it, a stop is requested, or
+  /// it has diverged. The process that
   /// writes brings the run directory, the others null. The run `began` when its data was read.
   /// Collective: every process calls it, in the same order.
   RunOutcome run(const run::RunDirectory* directory, Clock::time_point began);
@@ -58,6 +59,7 @@ class Trainer {
   void select_visits();
   bool train_epoch();  ///< false: stopped early
   bool agree_to_stop();
+  bool is_true_anywhere(bool here);
   void finish_epoch();
   void track_visits();
   void refresh_hidden();
@@ -71,7 +73,9 @@ class Trainer {
   trained::ModelCard card_now() const;
   void note_divergence();
   void note_load();
+  void note_stop(const data::TestOutcome& outcome);
   void record_steps();
+  bool is_over() const { return position_.epoch >= config_.epochs || summary_.stopped_at; }
   bool must_stop_diverged() const { return config_.train.stop_on_nan && summary_.diverged_at; }
   void note_bad_worker(const Diverged& reason);
   void show_images();

@@ -92,6 +92,7 @@ const std::map<std::string_view, Example> kExamples = {
     {"batch-norm-exactly",
      {{"workers.batch_norm=2", "workers.reduce=exact", "device=cuda"},
       {"workers.batch_norm=2", "workers.reduce=exact", "device=cpu"}}},
+    {"stop-by-a-result-of-the-task", {{"stop.at=perplexity <= 30"}, {"stop.at=accuracy >= 82"}}},
     {"transport-of-steps",
      {{"workers.transport=nccl"},
       {"workers.transport=nccl"},

@@ -10,6 +10,7 @@
 #include "impart/run/summary.h"
 #include "impart/run/text_file.h"
 #include "impart/study/record.h"
+#include "impart/study/result_table.h"
 #include "impart/trained/model_card.h"
 #include "tests/fuzz/folder.h"
 
@@ -115,6 +116,25 @@ std::vector<std::string> published_seeds() {
   return {
       "heuristic,dataset,model,measure,warmup_epochs,interval_epochs,best_accuracy,best_epoch,"
       "epoch_1,epoch_2\nnone,\"cifar10\",vgg,average,1,2,0.5,2,0.4,0.5\n"};
+}
+
+void read_kept(Bytes input) {
+  static const Folder folder;
+  folder.write("results.csv", input);
+  results::read_kept_results(folder.path() + "/results.csv");
+}
+
+std::vector<std::string> kept_seeds() {
+  study::ResultTable table;
+  table.study.name = "s";
+  table.study.baseline = "a";
+  table.study.arms.push_back({.name = "a", .settings = {{"epochs", "3"}}});
+  table.study.growing = study::SeedPlan{.until = 1, .planned = {2, 4}, .taken = {}};
+  study::ResultRow row{
+      .run = {.arm = "a", .seed = 1, .folder = {}, .config_hash = "0123456789abcdef"}};
+  row.summary.numbers = {{"best_accuracy", 50.5}, {"visits", 7}};
+  study::add_row(table, row);
+  return {study::to_csv(table)};
 }
 
 }  // namespace impart::fuzz

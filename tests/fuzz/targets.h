@@ -23,13 +23,13 @@ Target read_config, read_study, read_machine, read_scores_csv, read_integers_csv
     read_mds_array, read_idx, read_packed_idx, read_cifar, read_photo, read_tokenizer, read_tokens,
     read_pickle, read_text_table, read_manifest, read_ledger_file, read_summary_file,
     read_text_records, read_image_records, read_model_card, read_study_record, read_published,
-    read_sums_file, read_stamp_file, read_archive, read_journal;
+    read_kept, read_sums_file, read_stamp_file, read_archive, read_journal;
 Seeds config_seeds, study_seeds, machine_seeds, csv_seeds, txt_seeds, npy_seeds, tensors_seeds,
     table_seeds, mds_index_seeds, mds_shard_seeds, mds_zip_seeds, mds_array_seeds, idx_seeds,
     packed_idx_seeds, cifar_seeds, photo_seeds, tokenizer_seeds, tokens_seeds, pickle_seeds,
     text_table_seeds, manifest_seeds, ledger_seeds, summary_seeds, model_card_seeds,
-    text_record_seeds, image_record_seeds, study_record_seeds, published_seeds, sums_seeds,
-    stamp_seeds, archive_seeds, journal_seeds;
+    text_record_seeds, image_record_seeds, study_record_seeds, published_seeds, kept_seeds,
+    sums_seeds, stamp_seeds, archive_seeds, journal_seeds;
 
 struct TargetRow {
   std::string_view name;
@@ -68,6 +68,7 @@ inline constexpr TargetRow kTargets[] = {
     {"images", read_image_records, image_record_seeds},
     {"study-record", read_study_record, study_record_seeds},
     {"published", read_published, published_seeds},
+    {"kept-results", read_kept, kept_seeds},
     {"sums", read_sums_file, sums_seeds},
     {"stamp", read_stamp_file, stamp_seeds},
     {"archive", read_archive, archive_seeds, 16384},

@@ -34,6 +34,7 @@ TEST(Summary, HasItsMembersInTheirOrder) {
                                                       "best_epoch",
                                                       "epochs",
                                                       "diverged_at",
+                                                      "stopped_at",
                                                       "examples",
                                                       "validation_examples",
                                                       "parameters",

@@ -12,7 +12,7 @@
 #include "impart/placement/outers.h"
 #include "impart/train/diverged.h"
 #include "impart/train/engine.h"
-#include "tests/train/apart_reference.h"
+#include "tests/train/local/apart_reference.h"
 #include "tests/train/engine_fixture.h"
 
 namespace impart::train {
