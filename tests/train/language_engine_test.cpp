@@ -17,8 +17,8 @@
 #include "impart/train/engine.h"
 #include "impart/train/evaluation.h"
 #include "tests/support/temporary_folder.h"
-#include "tests/train/local/apart_reference.h"
 #include "tests/train/engine_fixture.h"
+#include "tests/train/local/apart_reference.h"
 #include "tests/train/token_fixture.h"
 
 namespace impart::train {

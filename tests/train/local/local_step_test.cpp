@@ -12,8 +12,8 @@
 #include "impart/placement/outers.h"
 #include "impart/train/diverged.h"
 #include "impart/train/engine.h"
-#include "tests/train/local/apart_reference.h"
 #include "tests/train/engine_fixture.h"
+#include "tests/train/local/apart_reference.h"
 
 namespace impart::train {
 namespace {
