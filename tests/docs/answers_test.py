@@ -1,7 +1,11 @@
-"""Every number of docs/answers stands on the page that its row links: python3 answers_test.py"""
+"""Numbers of docs/answers stand on the pages that their rows link, and tables of studies are those of
+the results kept in git: python3 answers_test.py"""
 
+import csv
+import math
 import pathlib
 import re
+import statistics
 import unittest
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
@@ -56,6 +60,61 @@ class Answers(unittest.TestCase):
                     self.assertRegex(text, rf"(?<![\d.]){re.escape(number)}(?!\d|\.\d)")
                     checked += 1
         self.assertGreater(checked, 20)
+
+
+def beyond(t, degrees, steps=2000):
+    """How likely Student's t is to exceed t, by Simpson's rule."""
+    scale = math.gamma((degrees + 1) / 2) / math.gamma(degrees / 2) / math.sqrt(degrees * math.pi)
+    width = t / steps
+    return 0.5 - scale * width / 3 * sum(
+        (4 if i % 2 else 2 if 0 < i < steps else 1)
+        * (1 + (i * width) ** 2 / degrees) ** (-(degrees + 1) / 2) for i in range(steps + 1))
+
+
+def quantile_of_t(degrees, tail=0.025):
+    low, high = 0.0, 100.0
+    for _ in range(50):
+        middle = (low + high) / 2
+        low, high = (middle, high) if beyond(middle, degrees) > tail else (low, middle)
+    return low
+
+
+class FastRecipe(unittest.TestCase):
+    """Who trains on what, on one GPU: every number of the table, from the runs."""
+
+    def setUp(self):
+        self.values = {}
+        with open(ROOT / "experiments/gpu/results/fast94.csv", newline="") as file:
+            for run in csv.DictReader(file):
+                self.values.setdefault(run["arm"], {})[run["seed"]] = float(run["final_accuracy"])
+
+    def differences(self, arm):
+        base = self.values["vanilla"]
+        return [value - base[seed] for seed, value in self.values[arm].items() if seed in base]
+
+    def test_the_table_is_that_of_the_runs(self):
+        table = rows(ROOT / "docs/results/gpu.md", "| arm | n | accuracy |")
+        self.assertEqual({row[0] for row in table}, set(self.values))
+        chances = {}
+        for arm, n, mean, deviation, paired, _ in table:
+            with self.subTest(arm):
+                own = list(self.values[arm].values())
+                self.assertEqual(int(n), len(own))
+                self.assertEqual(mean.strip("*"), f"{statistics.mean(own):.2f}")
+                self.assertEqual(deviation, f"{statistics.stdev(own):.2f}")
+                if arm == "vanilla":
+                    continue
+                pairs = self.differences(arm)
+                error = statistics.stdev(pairs) / math.sqrt(len(pairs))
+                middle = statistics.mean(pairs)
+                half = quantile_of_t(len(pairs) - 1) * error
+                self.assertEqual(paired, f"{middle:.3f} ± {half:.3f}".replace("-", "−"))
+                chances[arm] = 2 * beyond(abs(middle) / error, len(pairs) - 1)
+        smallest = min(chances, key=chances.get)  # Holm: of two, the smaller counts twice
+        for arm, *_, written in table:
+            if arm in chances:
+                adjusted = 2 * chances[arm] if arm == smallest else chances[arm]
+                self.assertAlmostEqual(float(written), adjusted, delta=0.006)
 
 
 if __name__ == "__main__":
