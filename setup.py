@@ -130,7 +130,7 @@ def presets():
     """As data_files wants them: (folder, files)."""
     folders = [ROOT / "presets", *(each for each in (ROOT / "presets").rglob("*") if each.is_dir())]
     return [(f"share/impart/{folder.relative_to(ROOT)}",
-             sorted(str(each.relative_to(ROOT)) for each in folder.glob("*.yaml")))
+             sorted(str(each.relative_to(ROOT)) for each in folder.iterdir() if each.is_file()))
             for folder in sorted(folders)]
 
 

@@ -53,6 +53,7 @@ set(IMPART_HEADERS_study
   impart/config/epochs.h
   impart/config/model_names.h
   impart/config/schema.h
+  impart/config/stop_target.h
   impart/config/value_rules.h
   impart/data/dataset.h
   impart/data/images/image_set.h

@@ -53,7 +53,8 @@ class Training:
         self.optimizer = torch.optim.AdamW(self.model.parameters(), lr=self.LEARNING_RATE)
         self.outer = impart.outer_state(self.weights)
         self.tracker = impart.Tracker(len(data), ["loss-variance"], seed=args.seed)
-        self.sampler = impart.ImportanceSampler(data, self.tracker, args.heuristic, warmup=2,
+        self.sampler = impart.ImportanceSampler(data, self.tracker, args.heuristic,
+                                                warmup=min(2, args.epochs),
                                                 interval=2, epochs=args.epochs, seed=args.seed)
         self.loader = DataLoader(impart.IndexedDataset(data), args.batch, sampler=self.sampler)
         self.visits = self.agreements = 0

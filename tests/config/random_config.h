@@ -34,6 +34,9 @@ inline std::vector<config::WrittenValue> candidates(const config::ConfigKey& key
   values.push_back({fmt::to_string(2 + random.below(8))});
   values.push_back({fmt::to_string(random.uniform())});
   values.push_back({fmt::to_string(random.next64())});
+  if (key.allowed.starts_with("as ")) {  // an example follows
+    values.push_back({std::string(key.allowed.substr(3, key.allowed.find(',') - 3))});
+  }
   if (key.allowed == "text") values.push_back({"it's: a \"text\" # \\ [ö] {x} - ~, 'y' "});
   if (key.allowed == "text") values.push_back({""});
   if (key.allowed == "text") values.push_back({"null"});
