@@ -68,6 +68,7 @@ set(IMPART_HEADERS_study
   impart/report/sections.h
   impart/results/results.h
   impart/run/run_files.h
+  impart/run/stopped_at.h
   impart/run/summary.h
   impart/statistics/comparison.h
   impart/statistics/describe.h
