@@ -12,6 +12,7 @@
 #include "impart/core/error.h"
 #include "impart/core/file.h"
 #include "impart/data/text/tokenizer.h"
+#include "impart/placement/starts.h"
 #include "impart/run/checkpoint.h"
 #include "impart/run/run_directory.h"
 #include "impart/run/run_files.h"
@@ -101,16 +102,23 @@ feed::LoadedData load_data(const RunSpec& spec) {
   return spec.load_data ? spec.load_data(spec.config) : load_run_data(spec.config);
 }
 
-/// A run that goes on has its weights in a checkpoint.
-void check_start(const RunSpec& spec, const feed::LoadedData& data) {
+void check_weights(const RunSpec& spec, const feed::LoadedData& data) {
   const std::string& from = spec.config.model.from;
-  if (from.empty() || spec.resume) return;
+  if (from.empty()) return;
   if (spec.own_model) {
     throw ConfigError(
         "model.from is for the models of 'impart list models'; load the weights into your own "
         "model before the run");
   }
   check_pretrained(from, trained::describe_model(spec.config, data.dataset));
+}
+
+/// A run that goes on has its weights and its parts in a checkpoint.
+void check_start(const RunSpec& spec, const feed::LoadedData& data, std::uint64_t examples) {
+  if (spec.resume) return;
+  check_weights(spec, data);
+  const std::string& owners = spec.config.partition.start_file;
+  if (!owners.empty()) placement::read_start(owners, examples, spec.config.workers.count);
 }
 
 run::RunStatus status_of(const RunOutcome& outcome) {
@@ -144,7 +152,7 @@ RunOutcome run_training(const RunSpec& spec, comm::Communicator& communicator,
   facts.data = data_facts(data);
   config::check_rules(spec.config, facts);
   if (spec.own_model) check_own_model(*spec.own_model);
-  check_start(spec, data);
+  check_start(spec, data, facts.data->examples);
   std::optional<run::RunDirectory> directory;  // on the process that writes
   comm::run_on_first(communicator, [&] {
     directory.emplace(spec.config.output, earlier_run(spec));

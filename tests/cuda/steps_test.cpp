@@ -245,19 +245,7 @@ TEST_F(DeviceStepsTest, GoOnWithTheStateOfAnotherDevice) {
   Training here(config, torch::kCPU), there(config, torch::kCUDA), resumed(config, torch::kCPU);
   here.train(0);
   there.train(0);
-  const auto state = there.engine.gather_state();
-  const auto from = there.engine.model().parameters();
-  auto to = resumed.engine.model().parameters();
-  for (std::size_t i = 0; i < to.size(); ++i) {
-    const torch::NoGradGuard no_grad;
-    to[i].copy_(from[i]);
-  }
-  resumed.engine.restore_state([&](const std::string& name) {
-    for (const auto& [known, tensor] : state) {
-      if (known == name) return tensor;
-    }
-    return torch::Tensor();
-  });
+  resumed.take_state_of(there);
   const auto before = here.parameters();
   here.train(1);
   resumed.train(1);

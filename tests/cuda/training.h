@@ -85,6 +85,21 @@ class Training {
     return engine.collected_signals();
   }
 
+  /// Goes on where another one is.
+  void take_state_of(Training& other) {
+    const torch::NoGradGuard no_grad;
+    const auto from = other.engine.model().parameters();
+    auto to = engine.model().parameters();
+    for (std::size_t i = 0; i < to.size(); ++i) to[i].copy_(from[i]);
+    const auto state = other.engine.gather_state();
+    engine.restore_state([&](const std::string& name) {
+      for (const auto& [known, tensor] : state) {
+        if (known == name) return tensor;
+      }
+      return torch::Tensor();
+    });
+  }
+
   torch::Tensor parameters() {
     std::vector<torch::Tensor> all;
     for (const auto& p : engine.model().parameters()) {

@@ -123,6 +123,7 @@ class FileTest(StartsTest):
                 self.fail_with(65, message, *settings(BASE, partition__start="file",
                                                       partition__start_file="owners.csv"),
                                f"output={name}")
+                self.assertFalse((self.folder / name).exists(), "no run has begun")
 
     def test_what_cannot_go_together_is_said_before_anything_is_loaded(self):
         for changes, message in [
