@@ -22,6 +22,7 @@ void add_partition_command(CLI::App& app);
 void add_report_command(CLI::App& app);
 void add_schedule_command(CLI::App& app);
 void add_serve_command(CLI::App& app);
+void add_simulate_command(CLI::App& app);
 void add_study_command(CLI::App& app);
 void add_train_command(CLI::App& app);
 /// What is done with runs that are over: `evaluate`, `predict` and `sample`, which need the engine.

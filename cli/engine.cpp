@@ -109,6 +109,7 @@ void add_commands(CLI::App& app) {
   add_study_command(app);
   add_data_command(app);
   add_io_command(app);
+  add_simulate_command(app);
   add_report_command(app);
   add_partition_command(app);
   add_schedule_command(app);

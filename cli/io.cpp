@@ -38,6 +38,7 @@ struct IoOptions {
   cost::IoSpec spec;
   std::uint64_t parameters = 0;
   MachineOptions machine;
+  SourcePrice price;
   std::string picture;  ///< a file to draw into; "" for none
   bool all = false;
   bool csv = false;
@@ -79,10 +80,18 @@ std::uint64_t count_examples(const IoOptions& options, const config::RunConfig& 
   throw ConfigError("how many examples are there? give --examples");
 }
 
-/// In bytes, of each process.
-std::uint64_t cache_size(const IoOptions& options, const config::RunConfig& config) {
-  if (options.cache) return *options.cache;
-  return config.store.files ? std::uint64_t{config.store.cache} << 20 : 0;
+/// The caches of each process.
+void set_caches(const IoOptions& options, const config::RunConfig& config, cost::IoSpec& spec) {
+  const config::StoreConfig& store = config.store;
+  const auto& policy = find_entry(store::kCachePolicies, "cache policy", store.cache_policy);
+  // What only a store that reads files has; a policy that plans is asked for.
+  const bool has_caches = store.files || policy.is_planned || store.cache_disk > 0;
+  spec.cache_bytes = has_caches ? std::uint64_t{store.cache} << 20 : 0;
+  if (options.cache) spec.cache_bytes = *options.cache;
+  spec.cache_disk_bytes = std::uint64_t{store.cache_disk} << 20;
+  spec.cache_policy = &policy;
+  spec.cooperative = store.cooperative;
+  spec.moves_from_peers = store.move_from != store::MoveFrom::kSource;
 }
 
 std::uint64_t payload_bytes(const IoOptions& options) {
@@ -207,7 +216,8 @@ void predict(const IoOptions& options) {
                           .rows = {}};
   prediction.spec.examples = count_examples(options, config);
   prediction.spec.payload_bytes = static_cast<double>(payload_bytes(options));
-  prediction.spec.cache_bytes = cache_size(options, config);
+  set_caches(options, config, prediction.spec);
+  prediction.price = options.price;
   if (const auto machine = read_machine(options.machine)) {
     prediction.time = time_spec(options, *machine, prediction, prediction.base.workers);
   }
@@ -258,8 +268,16 @@ void add_size_options(CLI::App& command, IoOptions& options) {
       .add_option(
           "--cache", options.cache,
           "bytes that each process of a replicated store caches: 512MB; if left out, that of the "
-          "config with store.files, else none")
+          "config with store.files or a store.cache_policy that plans, else none")
       ->transform(as_bytes);
+  command
+      .add_option("--price-get", options.price.per_1000_reads,
+                  "what 1000 requests to an object store cost, in any currency: 0.0004")
+      ->check(CLI::NonNegativeNumber);
+  command
+      .add_option("--price-gb", options.price.per_gigabyte,
+                  "what 1 GB (1000^3 bytes) from an object store costs")
+      ->check(CLI::NonNegativeNumber);
   command.add_option("--classes", options.spec.classes, "of examples, for class-stripes")
       ->capture_default_str();
   command.add_option("--parameters", options.parameters,

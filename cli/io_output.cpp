@@ -199,6 +199,68 @@ void print_seconds(const IoPrediction& prediction) {
   answer("{}\n", advice_of(prediction));
 }
 
+bool has_price(const IoPrediction& prediction) {
+  return prediction.price.per_1000_reads > 0 || prediction.price.per_gigabyte > 0;
+}
+
+bool has_caches(const IoPrediction& prediction) {
+  return prediction.spec.cache_bytes > 0 || prediction.spec.cache_disk_bytes > 0;
+}
+
+/// What a run's reads of the source cost: each read that no cache answers is one request.
+double money_of(const IoPrediction& prediction, const cost::IoCost& cost) {
+  return cost.cache_misses / 1000 * prediction.price.per_1000_reads +
+         cost.replicated_source_bytes / 1e9 * prediction.price.per_gigabyte;
+}
+
+/// "pin, 64.0 MB in memory, cooperative"
+std::string describe_caches(const cost::IoSpec& spec, bool raw) {
+  std::vector<std::string> parts = {std::string(spec.cache_policy->name)};
+  const auto add = [&](std::uint64_t bytes, const char* where) {
+    if (bytes == 0) return;
+    parts.push_back(fmt::format("{} {}", bytes_text(static_cast<double>(bytes), raw), where));
+  };
+  add(spec.cache_bytes, "in memory");
+  add(spec.cache_disk_bytes, "on disk");
+  if (spec.cooperative) parts.emplace_back("cooperative");
+  return fmt::format("{}", fmt::join(parts, ", "));
+}
+
+std::string caches_table(const IoPrediction& prediction, const IoOutput& output) {
+  const auto share = [](std::string head, double cost::IoCost::*hits) {
+    return Column{std::move(head), true, [=](const Row& row) {
+                    const cost::IoCost& cost = row.cost.later;
+                    const double reads = cost.cache_hits + cost.cache_hits_disk +
+                                         cost.cache_hits_peers + cost.cache_misses;
+                    return fmt::format("{:.1f} %", reads == 0 ? 0 : 100 * (cost.*hits) / reads);
+                  }};
+  };
+  std::vector<Column> columns = {
+      share("memory", &cost::IoCost::cache_hits),
+      share("disk", &cost::IoCost::cache_hits_disk),
+      share("peers", &cost::IoCost::cache_hits_peers),
+      share("source", &cost::IoCost::cache_misses),
+      bytes_column("source/epoch", true, &cost::IoCost::replicated_source_bytes, output.raw_bytes),
+      bytes_column("peers/epoch", true, &cost::IoCost::peer_bytes, output.raw_bytes),
+      bytes_column("source/run", true, &cost::IoCost::replicated_source_bytes, output.raw_bytes),
+  };
+  if (has_price(prediction)) {
+    columns.push_back({"price/run", true, [&](const Row& row) {
+                         return fmt::format("{:.2f}", money_of(prediction, row.cost.run));
+                       }});
+  }
+  return table_of(prediction, columns, output.wide);
+}
+
+void print_caches(const IoPrediction& prediction, const IoOutput& output) {
+  if (!has_caches(prediction) && !has_price(prediction)) return;
+  answer("Reads of a replicated store{}\n{}\n",
+         has_caches(prediction) ? fmt::format(" with caches in each process: {}",
+                                              describe_caches(prediction.spec, output.raw_bytes))
+                                : "",
+         caches_table(prediction, output));
+}
+
 /// What selections leave out, of those that do.
 void print_visits(const IoPrediction& prediction) {
   for (const Row& row : prediction.rows) {
@@ -266,6 +328,7 @@ void print_bytes(const IoPrediction& prediction, const IoOutput& output) {
                             : fmt::format(", {} of cache per process",
                                           bytes_text(static_cast<double>(spec.cache_bytes), raw)),
       disk_table(prediction, output));
+  print_caches(prediction, output);
   print_notes(prediction, raw);
 }
 
@@ -320,6 +383,7 @@ Json flat_row(const IoPrediction& prediction, const Row& row) {
     json[fmt::format("epoch_{}", quantity.name)] = cost.later.*quantity.value;
     json[fmt::format("run_{}", quantity.name)] = cost.run.*quantity.value;
   }
+  if (has_price(prediction)) json["run_price"] = money_of(prediction, cost.run);
   json["peak_stored"] = cost.peak_stored;
   json["peak_bound"] = cost.peak_bound;
   json["events"] = cost.events;

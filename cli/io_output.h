@@ -20,6 +20,11 @@ struct IoOutput {
   bool wide = false;       ///< all columns, wider than 100 letters
 };
 
+/// What reading from an object store costs, in any currency; 0: nobody asked.
+struct SourcePrice {
+  double per_1000_reads = 0, per_gigabyte = 0;
+};
+
 /// What `impart io` found out about strategies.
 struct IoPrediction {
   struct Row {
@@ -33,6 +38,7 @@ struct IoPrediction {
   std::uint64_t parameters = 0;             ///< of the model; 0: not asked for
   double statistics_bytes = 0;              ///< of batch norms, per step
   std::optional<cost::TimeSpec> time = {};  ///< none: seconds were not asked for
+  SourcePrice price = {};
   std::vector<Row> rows;
 };
 

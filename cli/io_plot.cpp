@@ -31,7 +31,7 @@ std::vector<std::vector<double>> rows_of(const IoCurves& curves) {
 
 report::Figure figure_of(const IoCurves& curves) {
   report::Figure figure{.name = "seconds",
-                        .caption = "Seconds of an epoch against the number of nodes, by strategy."};
+                        .caption = curves.what + " against the number of nodes, by strategy"};
   std::string plots;
   for (std::size_t i = 0; i < curves.lines.size(); ++i) {
     plots += fmt::format(
@@ -41,8 +41,8 @@ report::Figure figure_of(const IoCurves& curves) {
         report::for_gnuplot(curves.lines[i].name));
   }
   figure.script = report::figure_start() + report::data_block("seconds", rows_of(curves)) +
-                  report::axis_labels("nodes", "seconds of an epoch") + std::string(kAxes) +
-                  "plot " + plots + "\n";
+                  report::axis_labels("nodes", curves.what) + std::string(kAxes) + "plot " + plots +
+                  "\n";
   return figure;
 }
 

@@ -9,10 +9,11 @@ namespace impart::cli {
 
 struct IoCurve {
   std::string name;
-  std::vector<double> seconds = {};  ///< of an epoch, for each number of nodes
+  std::vector<double> seconds = {};  ///< for each number of nodes
 };
 
 struct IoCurves {
+  std::string what = "seconds of an epoch";
   std::vector<std::uint32_t> nodes = {};
   std::vector<IoCurve> lines = {};
 };

@@ -18,6 +18,7 @@
 #include "impart/placement/outers.h"
 #include "impart/placement/selections.h"
 #include "impart/placement/starts.h"
+#include "impart/store/cache/policies.h"
 #include <CLI/CLI.hpp>
 
 namespace impart::cli {
@@ -47,6 +48,7 @@ constexpr Entry<PrintTable> kListings[] = {
      [] { print_table(placement::kSelections); }},
     {"outers", "how the mean of the workers' models becomes the next model",
      [] { print_table(placement::kOuters); }},
+    {"caches", "what a cache keeps of what was read", [] { print_table(store::kCachePolicies); }},
     {"datasets", "what to train on", [] { print_table(data::kDatasets); }},
     {"augmentations", "what happens to images before training",
      [] { print_table(data::kAugmentations); }},
@@ -79,7 +81,7 @@ void add_list_command(CLI::App& app) {
   auto what = std::make_shared<std::string>();
   command->add_option(
       "WHAT", *what,
-      "notions, starts, heuristics, exchanges, selections, outers, datasets, "
+      "notions, starts, heuristics, exchanges, selections, outers, caches, datasets, "
       "augmentations, tokenizers, models, presets, studies or machines; all if left "
       "out");
   command->callback([what] { list(*what); });

@@ -80,6 +80,7 @@ set(IMPART_HEADERS_study
   impart/statistics/time_to_target.h
   impart/statistics/variance.h
   impart/statistics/wilcoxon.h
+  impart/store/cache/policies.h
   impart/store/ledger.h
   impart/study/arms.h
   impart/study/plan.h

@@ -41,6 +41,10 @@ if(IMPART_SANITIZE)
     "TSAN_OPTIONS=suppressions=${support}/races_of_others.txt:second_deadlock_stack=1")
 endif()
 
+# Tests run side by side, and threads of small operations mostly wait for each other: one each, where a
+# test does not ask for more.
+set(IMPART_THREADS_ENVIRONMENT OMP_NUM_THREADS=1)
+
 # impart_describe_tests(LABEL NAMES... [SECONDS n] [CORES n] [SERIAL] [ENVIRONMENT ...])
 function(impart_describe_tests label)
   cmake_parse_arguments(TEST "SERIAL" "SECONDS;CORES" "ENVIRONMENT" ${ARGN})
@@ -57,7 +61,7 @@ function(impart_describe_tests label)
   math(EXPR limit "${limit} * ${IMPART_SLOWDOWN}")
   set_tests_properties(${TEST_UNPARSED_ARGUMENTS} PROPERTIES LABELS "${label};${IMPART_ROOM_LABEL}"
     COST ${TEST_SECONDS} TIMEOUT ${limit} PROCESSORS ${TEST_CORES} RUN_SERIAL ${TEST_SERIAL}
-    ENVIRONMENT "${TEST_ENVIRONMENT};${IMPART_SANITIZER_ENVIRONMENT}")
+    ENVIRONMENT "${IMPART_THREADS_ENVIRONMENT};${TEST_ENVIRONMENT};${IMPART_SANITIZER_ENVIRONMENT}")
 endfunction()
 
 # GoogleTest's header is read once for all tests that do without LibTorch.

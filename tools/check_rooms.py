@@ -43,7 +43,7 @@ ROOMS = [
     room("run", "core importance placement comm data store"),
     room("config", "core importance placement data store"),
     room("trained", "core data run config"),
-    room("cost", "core importance placement data store run config"),
+    room("cost", "core importance placement comm data store run config"),
     room("study", "core importance placement statistics data run config"),
     room("results", "core importance placement statistics data run config study"),
     room("report", "core importance placement statistics data run config study results"),

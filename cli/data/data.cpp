@@ -11,7 +11,10 @@
 #include "cli/data/fetch.h"
 #include "impart/core/error.h"
 #include "impart/data/fetch/table.h"
+#include "impart/data/images/folder_index.h"
 #include "impart/data/mds/dataset.h"
+#include "impart/data/remote/object_reader.h"
+#include "impart/data/remote/object_url.h"
 #include <CLI/CLI.hpp>
 
 namespace impart::cli {
@@ -69,6 +72,12 @@ std::string kind_of_folder(const fs::path& folder) {
   return "";
 }
 
+/// The kind of a folder on a server, which cannot be listed; "" if it has no index.
+std::string kind_on_server(const fs::path& folder) {
+  if (is_there(folder / "train/index.json") || is_there(folder / "index.json")) return "mds";
+  return is_there(folder / data::kFolderIndexName) ? "imagefolder" : "";
+}
+
 /// What to do for data that is not there.
 std::string advice_for(const std::string& path) {
   const std::string name = fs::path(path).filename().string();
@@ -99,6 +108,11 @@ data::DatasetSpec spec_of(const DataPath& path) {
 }  // namespace
 
 bool is_there(const fs::path& path) {
+  if (data::is_remote(path.string())) {
+    constexpr std::uint64_t kMostProbed = std::uint64_t{4} << 30;
+    data::ObjectReader reader(path.parent_path().string(), {});
+    return reader.read_if_there(path.filename().string(), kMostProbed).has_value();
+  }
   std::error_code ignored;
   return fs::exists(path, ignored);
 }
@@ -110,6 +124,14 @@ std::string recognise_data(const DataPath& path) {
   }
   for (const data::DatasetEntry& row : data::kDatasets) {
     if (!row.reads_files && row.name == path.path) return path.path;
+  }
+  if (data::is_remote(path.path)) {
+    const std::string kind = kind_on_server(data::parse_object_url(path.path).shown);
+    if (!kind.empty()) return kind;
+    throw DataError(fmt::format(
+        "{}: has neither train/index.json of MDS shards nor {} of photographs ('impart data index' "
+        "makes it), or they are refused",
+        path.path, data::kFolderIndexName));
   }
   if (!is_there(path.path)) {
     throw DataError(fmt::format("{}: there is no such folder{}", path.path, advice_for(path.path)));
@@ -189,8 +211,10 @@ void add_data_command(CLI::App& app) {
   add_data_info(*command);
   add_data_pack(*command);
   add_data_verify(*command);
+  add_data_index(*command);
   add_data_blocks(*command);
   add_data_fetch(*command);
+  add_data_cache(*command);
 }
 
 }  // namespace impart::cli

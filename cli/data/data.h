@@ -19,6 +19,8 @@ namespace impart::cli {
 void add_data_pack(CLI::App& data);
 void add_data_info(CLI::App& data);
 void add_data_verify(CLI::App& data);
+void add_data_cache(CLI::App& data);
+void add_data_index(CLI::App& data);
 
 /// A data set as a user names it.
 struct DataPath {
@@ -27,7 +29,8 @@ struct DataPath {
   std::string text_column = {}, label_column = {}, header = "auto";  ///< of a table
 };
 
-/// Whether there is such a file or folder; one that cannot be looked at is not there.
+/// Whether there is such a file or folder, on this machine or a server; one that cannot be looked
+/// at is not there.
 bool is_there(const std::filesystem::path& path);
 
 /// One or both parts of a data set.

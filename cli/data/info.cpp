@@ -14,6 +14,8 @@
 #include "cli/terminal/progress_line.h"
 #include "cli/terminal/terminal_text.h"
 #include "impart/data/mds/index.h"
+#include "impart/data/mds/remote_source.h"
+#include "impart/data/remote/object_url.h"
 #include <CLI/CLI.hpp>
 
 namespace impart::cli {
@@ -53,8 +55,14 @@ struct ShardFacts {
   std::vector<data::MdsColumn> columns;
 };
 
+data::MdsIndex read_index(const std::string& folder) {
+  if (!data::is_remote(folder)) return data::read_mds_index(folder);
+  data::ObjectReader reader(folder, {});
+  return data::fetch_mds_files(reader).index;
+}
+
 ShardFacts measure_shards(const std::string& folder) {
-  const data::MdsIndex index = data::read_mds_index(folder);
+  const data::MdsIndex index = read_index(folder);
   ShardFacts facts{
       .count = index.shards.size(), .compression = {}, .hashes = {}, .columns = index.columns};
   for (const data::MdsShard& shard : index.shards) {

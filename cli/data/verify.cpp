@@ -13,6 +13,7 @@
 #include "cli/terminal/terminal_text.h"
 #include "impart/core/error.h"
 #include "impart/data/mds/index.h"
+#include "impart/data/remote/object_url.h"
 #include <CLI/CLI.hpp>
 
 namespace impart::cli {
@@ -72,7 +73,10 @@ void verify_shards(const std::string& folder, bool decode, Findings& findings,
 Findings verify(const VerifyOptions& options) {
   Findings findings;
   ProgressLine line;
-  const std::vector<std::string> folders = shard_folders(options.path);
+  // From a server samples are read as training reads them.
+  const bool remote = data::is_remote(options.path.path);
+  const std::vector<std::string> folders =
+      remote ? std::vector<std::string>{} : shard_folders(options.path);
   for (const std::string& folder : folders) {
     verify_shards(folder, options.decode, findings, line.phase("checking " + folder));
   }
@@ -91,9 +95,10 @@ std::string what_was_checked(const VerifyOptions& options, const Findings& findi
   const std::string kind = recognise_data(options.path);
   const bool is_text = find_entry(data::kDatasets, "data set", kind).input == data::Input::kTokens;
   const char* how = is_text ? "read" : options.decode ? "read and decoded" : "read, not decoded";
-  return fmt::format(
-      "{} examples {}{}", findings.examples, how,
-      kind == "mds" ? ", and of their shards sizes, hashes, offsets and labels" : "");
+  return fmt::format("{} examples {}{}", findings.examples, how,
+                     kind == "mds" && !data::is_remote(options.path.path)
+                         ? ", and of their shards sizes, hashes, offsets and labels"
+                         : "");
 }
 
 void run_verify(const VerifyOptions& options) {

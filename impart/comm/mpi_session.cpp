@@ -12,13 +12,23 @@
 namespace impart::comm {
 namespace {
 
+constexpr int kKeepUsersChoice = 0;
+
 /// Processes of one machine meet in its memory. Open MPI would have each listen on all interfaces
 /// for others that there are none of; a choice of the user stands.
 void keep_off_the_network() {
-  constexpr int kKeepUsersChoice = 0;
   if (is_on_one_machine([](const char* name) { return std::getenv(name); })) {
     ::setenv("OMPI_MCA_btl", "^tcp,ofi", kKeepUsersChoice);
   }
+}
+
+/// Over TCP Open MPI asks before it sends more than 64 KiB, and the answer waits behind what the
+/// other process sends itself: two that exchange pieces of 1 MiB took turns, and both directions of
+/// a cable together carried what one can. What goes without asking does not: twice as fast.
+void send_pieces_at_once() {
+  ::setenv("OMPI_MCA_btl_tcp_eager_limit", "1114112", kKeepUsersChoice);  // 1 MiB + 64 KiB
+  ::setenv("OMPI_MCA_btl_tcp_rndv_eager_limit", "1114112", kKeepUsersChoice);
+  ::setenv("OMPI_MCA_btl_tcp_max_send_size", "1179648", kKeepUsersChoice);
 }
 
 /// Whether Open MPI gave its core away before. Nothing in other MPIs.
@@ -45,6 +55,7 @@ MpiSession::MpiSession() {
   if (finalized != 0) throw ConfigError("MPI has ended already; a process joins one job only");
   if (initialized != 0) return;
   keep_off_the_network();
+  send_pieces_at_once();
   int provided = 0;
   const int code = MPI_Init_thread(nullptr, nullptr, MPI_THREAD_SERIALIZED, &provided);
   if (code != MPI_SUCCESS) throw PeerError(describe_mpi_error(code, "MPI_Init_thread"));

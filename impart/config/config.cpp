@@ -15,6 +15,7 @@ placement::SelectionSpec selection_numbers(const RunConfig& config,
           .final_epochs = selection.final
                               ? selection.final->of(config.epochs)
                               : placement::published_final_epochs(published, config.epochs),
+          .multiple = selection.whole_steps ? config.workers.batch : 1,
           .scope = selection.scope,
           .confidence = selection.confidence,
           .budget = selection.budget,

@@ -17,6 +17,7 @@
 #include "impart/placement/schedule.h"
 #include "impart/placement/selections.h"
 #include "impart/placement/step_plan.h"
+#include "impart/store/cache/policies.h"
 
 namespace impart::config {
 
@@ -232,6 +233,7 @@ struct SelectionConfig {
   std::optional<double> share = {};     ///< that is left out; none: as published
   placement::SelectionScope scope = placement::SelectionScope::kPart;
   std::optional<Epochs> final = {};  ///< epochs at the end that visit all; none: as published
+  bool whole_steps = false;          ///< leave out so much less that all make the same steps
   double confidence = 0.7;
   Rate lr = Rate::kKeep;
   double budget = 1;
@@ -251,8 +253,26 @@ struct StoreConfig {
   std::string kind = "replicated";  ///< a row of store::kStores
   bool files = false;               ///< replicated: read examples from their files at every visit
   std::uint32_t cache = 256;        ///< MiB per process for what was read from files; 0: none
+  std::string cache_policy = "clock";  ///< a row of store::kCachePolicies
+  std::string cache_path = {};         ///< a local folder that keeps it, too; empty: none
+  std::uint32_t cache_disk = 0;        ///< MiB per process there
+  bool cooperative = false;            ///< processes ask each other's caches before the files
+  /// Where what is cached comes from when its owner changes.
+  store::MoveFrom move_from = store::MoveFrom::kAuto;
   std::string path = {};  ///< partitioned: the local folder of the parts; empty: in memory
+  std::uint32_t prefetch =
+      64;  ///< MiB per process for what is read ahead from a server; 0: nothing
   bool operator==(const StoreConfig&) const = default;
+};
+
+/// How a server is asked, where data.root is on one.
+struct RemoteConfig {
+  std::uint32_t connections = 16;  ///< at once, of each process
+  std::uint32_t retries = 8;       ///< of a request, after failures that may pass
+  std::uint32_t timeout = 30;      ///< seconds without an answer, or with less than least_rate
+  std::uint32_t least_rate = 1;    ///< KiB per second
+  std::uint32_t gap = 1;           ///< KiB between payloads that one request may span
+  bool operator==(const RemoteConfig&) const = default;
 };
 
 /// How the processes of a job wait for each other.
@@ -308,6 +328,7 @@ struct RunConfig {
   ExchangeConfig exchange = {};
   SelectionConfig selection = {};
   StoreConfig store = {};
+  RemoteConfig remote = {};
   CommConfig comm = {};
   EvalConfig eval = {};
   CheckpointConfig checkpoint = {};

@@ -121,7 +121,8 @@ void add_data(Schema& schema, bool any_name) {
   SectionKeys data(schema, "data", &RunConfig::data);
   data.key("name", &DataConfig::name,
            name_of("data set", none_if(any_name, names_of(data::kDatasets))), "data set");
-  data.key("root", &DataConfig::root, text(), "folder that holds its files");
+  data.key("root", &DataConfig::root, text(),
+           "folder that holds its files; also https://, http:// and s3:// (mds, imagefolder)");
   data.key("augment", &DataConfig::augment, name_of("augmentation", names_of(data::kAugmentations)),
            "random changes to training images");
   data.key("limit", &DataConfig::limit, whole<std::uint64_t>(0),
@@ -423,11 +424,55 @@ void add_store(Schema& schema) {
             "replicated: read examples from their files at every visit, not once into memory");
   store.key("cache", &StoreConfig::cache, whole(0u, 1u << 24),
             "MiB per process that keep what was read from files; 0: none");
+  store
+      .key("cache_policy", &StoreConfig::cache_policy,
+           name_of("cache policy", names_of(store::kCachePolicies)),
+           "what a cache keeps: what was used last, what was read first, or what will be visited")
+      .counts_at_default = false;
+  store.key("cache_path", &StoreConfig::cache_path, text(),
+            "local folder that keeps what was read from files, for the next run as well; empty: "
+            "none",
+            kSameResult);
+  store
+      .key("cache_disk", &StoreConfig::cache_disk, whole(0u, 1u << 30),
+           "MiB per process in store.cache_path")
+      .counts_at_default = false;
+  store
+      .key("cooperative", &StoreConfig::cooperative, flag(),
+           "what another process keeps comes from there, over MPI, not from files")
+      .counts_at_default = false;
+  using enum store::MoveFrom;
+  store
+      .key("move_from", &StoreConfig::move_from,
+           choice<store::MoveFrom>("move_from",
+                                   {{"peer", kPeer}, {"source", kSource}, {"auto", kAuto}}),
+           "where what is cached comes from when its owner changes: the process that has it, "
+           "files, or whichever was measured to be faster")
+      .counts_at_default = false;
   store.key(
       "path", &StoreConfig::path, text(),
       "partitioned: local folder for the workers' parts, may have {name} and {seed}; empty: in "
       "memory",
       kSameResult);
+}
+
+void add_remote(Schema& schema) {
+  SectionKeys store(schema, "store", &RunConfig::store);
+  store.key("prefetch", &StoreConfig::prefetch, whole(0u, 1u << 20),
+            "MiB per process for payloads read ahead from a server; 0: none are", kSameResult);
+  SectionKeys remote(schema, "remote", &RunConfig::remote);
+  remote.key("connections", &RemoteConfig::connections, whole(1u, 1024u),
+             "to a server at once, of each process and part of the data", kSameResult);
+  remote.key("retries", &RemoteConfig::retries, whole(0u, 1000u),
+             "of a request to a server, after failures that may pass", kSameResult);
+  remote.key("timeout", &RemoteConfig::timeout, whole(1u, 3600u),
+             "seconds after which an answer that does not come, or too slowly, is a failure",
+             kSameResult);
+  remote.key("least_rate", &RemoteConfig::least_rate, whole(0u, 1u << 20),
+             "KiB per second below which a server is too slow", kSameResult);
+  remote.key("gap", &RemoteConfig::gap, whole(0u, 1u << 20),
+             "KiB between two examples that are fetched rather than asked for separately",
+             kSameResult);
 }
 
 void add_selection(Schema& schema, const placement::OwnRows& own) {
@@ -446,6 +491,8 @@ void add_selection(Schema& schema, const placement::OwnRows& own) {
                 "whose mean, or easiest, is meant: of each part, or of all examples");
   selection.key("final", &Config::final, or_word("published", epochs<Epochs>(0, kMostEpochs)),
                 "epochs at the end of the run that visit everything with weight 1");
+  selection.key("whole_steps", &Config::whole_steps, flag(),
+                "leave out so much less that all workers make the same whole steps (not prune)");
   selection.key("confidence", &Config::confidence, number(positive_share),
                 "probability of the right class from which on an example is hidden (kakurenbo)");
   using Rate = Config::Rate;
@@ -531,6 +578,7 @@ Schema make_schema(const OwnParts& own) {
   add_placement(schema, own.rows);
   add_selection(schema, own.rows);
   add_store(schema);
+  add_remote(schema);
   add_comm(schema);
   add_outputs(schema);
   return schema;

@@ -13,4 +13,11 @@ using PhiloxKey = std::array<std::uint32_t, 2>;
 
 PhiloxCounter philox4x32_10(PhiloxCounter counter, PhiloxKey key);
 
+constexpr int kPhiloxBlocks = 16;
+using PhiloxWords = std::array<std::uint32_t, 4 * kPhiloxBlocks>;
+
+/// The blocks of `counter` and of those that follow in its first word, one after the other: several
+/// times faster than one by one.
+void philox4x32_10_blocks(const PhiloxCounter& counter, PhiloxKey key, PhiloxWords& words);
+
 }  // namespace impart

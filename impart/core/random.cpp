@@ -1,5 +1,6 @@
 #include "impart/core/random.h"
 
+#include <algorithm>
 #include <array>
 #include <bit>
 #include <cmath>
@@ -80,12 +81,20 @@ RandomStream::RandomStream(const StreamName& name)
       counter_{0, name.purpose.code(), name.epoch, index(name.worker)} {}
 
 void RandomStream::refill() {
-  if (blocks_ > std::numeric_limits<std::uint32_t>::max()) {
-    throw Error("a random stream is used up after 2^34 words");
+  constexpr std::uint64_t kAll = std::uint64_t{1} << 32;
+  if (blocks_ == kAll) throw Error("a random stream is used up after 2^34 words");
+  counter_[0] = static_cast<std::uint32_t>(blocks_);
+  // Many streams are asked for a word or two: the first blocks come alone.
+  if (blocks_ < kPhiloxBlocks || kAll - blocks_ < kPhiloxBlocks) {
+    const PhiloxCounter block = philox4x32_10(counter_, key_);
+    used_ = words_.size() - block.size();
+    std::copy(block.begin(), block.end(), words_.end() - block.size());
+    ++blocks_;
+    return;
   }
-  counter_[0] = static_cast<std::uint32_t>(blocks_++);
-  block_ = philox4x32_10(counter_, key_);
+  philox4x32_10_blocks(counter_, key_, words_);
   used_ = 0;
+  blocks_ += kPhiloxBlocks;
 }
 
 std::uint64_t RandomStream::below(std::uint64_t bound) {

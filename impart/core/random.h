@@ -1,5 +1,6 @@
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <limits>
 #include <span>
@@ -50,8 +51,8 @@ class RandomStream {
 
   /// The next 32 or 64 random bits. 64 bits are two words, low word first.
   std::uint32_t next32() {
-    if (used_ == block_.size()) refill();
-    return block_[used_++];
+    if (used_ == words_.size()) refill();
+    return words_[used_++];
   }
   std::uint64_t next64() {
     const std::uint64_t low = next32();
@@ -79,9 +80,9 @@ class RandomStream {
 
   PhiloxKey key_;
   PhiloxCounter counter_;
-  PhiloxCounter block_{};
+  PhiloxWords words_{};  ///< the last ones are the next
   std::uint64_t blocks_ = 0;
-  std::size_t used_ = 4;
+  std::size_t used_ = std::tuple_size_v<PhiloxWords>;
 };
 
 /// Fisher–Yates from the back: for i = N-1..1 swaps items[i] with items[below(i + 1)].

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
-#include <numeric>
+#include <span>
 #include <vector>
 
 #include "impart/core/error.h"
@@ -60,30 +60,67 @@ std::vector<VisitShares> predict_visits(const placement::PlacementSpec& decision
   return simulate_visits(decisions, {.examples = examples, .drift = spec.drift});
 }
 
-/// By epoch, the share of reads that are not hits.
-std::vector<double> shares_of_misses(const placement::PlacementSpec& decisions,
-                                     const IoSpec& spec) {
-  std::vector<double> misses(decisions.epochs.value(), 1.0);
-  if (spec.cache_bytes == 0 || spec.examples == 0 || spec.payload_bytes <= 0) return misses;
+/// What a cache that keeps what was used last answers. A disk holds what memory does, too.
+std::vector<CacheShares> simulate_clock(const placement::PlacementSpec& decisions,
+                                        const PlannedCachesSpec& spec) {
+  CacheSimulationSpec cache{.placement = spec.placement,
+                            .capacity = spec.memory,
+                            .processes = spec.processes,
+                            .epochs = spec.epochs};
+  std::vector<CacheShares> shares;
+  for (const double hits : simulate_cache(decisions, cache)) shares.push_back({.memory = hits});
+  cache.capacity = spec.disk;
+  if (spec.disk <= spec.memory) return shares;
+  const std::vector<double> either = simulate_cache(decisions, cache);
+  for (std::size_t epoch = 0; epoch < shares.size(); ++epoch) {
+    shares[epoch].disk = std::max(0.0, either[epoch] - shares[epoch].memory);
+  }
+  return shares;
+}
+
+CacheShares mean_of(std::span<const CacheShares> epochs) {
+  CacheShares mean;
+  const auto count = static_cast<double>(epochs.size());
+  for (const CacheShares& shares : epochs) {
+    mean.memory += shares.memory / count;
+    mean.disk += shares.disk / count;
+    mean.peers += shares.peers / count;
+  }
+  return mean;
+}
+
+/// By epoch, what caches answer.
+std::vector<CacheShares> predict_caches(const placement::PlacementSpec& decisions,
+                                        const IoSpec& spec) {
+  std::vector<CacheShares> all(decisions.epochs.value());
+  const bool has_cache = spec.cache_bytes > 0 || spec.cache_disk_bytes > 0;
+  if (!has_cache || spec.examples == 0 || spec.payload_bytes <= 0) return all;
   const std::uint32_t workers = decisions.workers;
   const std::uint64_t examples =
       std::min(spec.examples, std::max(kCachedExamples, kSmallestPart * workers));
-  const double held = static_cast<double>(spec.cache_bytes) / spec.payload_bytes *
-                      static_cast<double>(examples) / static_cast<double>(spec.examples);
-  const auto hits = simulate_cache(
-      decisions,
-      {.placement = {.examples = examples, .drift = spec.drift, .classes = spec.classes},
-       .capacity = static_cast<std::uint64_t>(std::min(held, static_cast<double>(examples))),
-       .processes = spec.processes == 0 ? workers : spec.processes,
-       .epochs = static_cast<std::uint32_t>(
-           std::max<std::uint64_t>(2 * kFewestEvents, kCachedReads / examples))});
-  const auto second_half = hits.begin() + static_cast<std::ptrdiff_t>(hits.size() / 2);
-  const double steady =
-      std::accumulate(second_half, hits.end(), 0.0) / static_cast<double>(hits.end() - second_half);
-  for (std::size_t epoch = 0; epoch < misses.size(); ++epoch) {
-    misses[epoch] = 1 - (epoch < hits.size() ? hits[epoch] : steady);
+  const auto room = [&](std::uint64_t bytes) {
+    const double held = static_cast<double>(bytes) / spec.payload_bytes *
+                        static_cast<double>(examples) / static_cast<double>(spec.examples);
+    return static_cast<std::uint64_t>(std::min(held, static_cast<double>(examples)));
+  };
+  const PlannedCachesSpec caches{
+      .placement = {.examples = examples, .drift = spec.drift, .classes = spec.classes},
+      .policy = spec.cache_policy,
+      .memory = room(spec.cache_bytes),
+      .disk = room(spec.cache_disk_bytes),
+      .processes = spec.processes == 0 ? workers : spec.processes,
+      .cooperative = spec.cooperative,
+      .moves_from_peers = spec.moves_from_peers,
+      .epochs = static_cast<std::uint32_t>(
+          std::max<std::uint64_t>(2 * kFewestEvents, kCachedReads / examples))};
+  const std::vector<CacheShares> shares = spec.cache_policy->is_planned
+                                              ? simulate_planned_caches(decisions, caches)
+                                              : simulate_clock(decisions, caches);
+  const CacheShares steady = mean_of(std::span(shares).subspan(shares.size() / 2));
+  for (std::size_t epoch = 0; epoch < all.size(); ++epoch) {
+    all[epoch] = epoch < shares.size() ? shares[epoch] : steady;
   }
-  return misses;
+  return all;
 }
 
 void add(IoCost& sum, const IoCost& cost) {
@@ -117,7 +154,9 @@ IoCost epoch_cost(const EpochFacts& facts) {
   const double all = facts.examples * payload;
   const double visits = facts.visits.value_or(facts.examples);
   const double passed = facts.importance_pass ? facts.examples : 0;
-  const double read = (visits + facts.refreshed + passed) * payload;
+  const double reads = visits + facts.refreshed + passed;
+  const double read = reads * payload;
+  const double misses = reads * (1 - facts.caches.all());
   IoCost cost{.examples_moved = facts.moved,
               .flows = facts.flows,
               .importance_pass = passed,
@@ -125,9 +164,14 @@ IoCost epoch_cost(const EpochFacts& facts) {
               .visits_hidden = facts.hidden,
               .visits_refreshed = facts.refreshed,
               .network_bytes = facts.moved * (payload + kWireBytesPerMove),
-              .replicated_source_bytes = read * facts.share_of_misses,
+              .replicated_source_bytes = misses * payload,
               .local_read_bytes = read + facts.moved * payload,
-              .local_written_bytes = facts.moved * (payload + 2 * kJournalBytesPerChange)};
+              .local_written_bytes = facts.moved * (payload + 2 * kJournalBytesPerChange),
+              .cache_hits = reads * facts.caches.memory,
+              .cache_hits_disk = reads * facts.caches.disk,
+              .cache_hits_peers = reads * facts.caches.peers,
+              .cache_misses = misses,
+              .peer_bytes = reads * facts.caches.peers * (payload + kWireBytesPerMove)};
   if (facts.is_first) {
     cost.partitioned_source_bytes = all;
     cost.local_written_bytes += all + facts.examples * kJournalBytesPerChange;
@@ -142,7 +186,7 @@ StrategyCost predict_io(const placement::PlacementSpec& decisions, const IoSpec&
       placement::make_schedule(placement::schedule_spec(with_synthetic_importance(decisions)));
   const MoveSimulationSpec simulation = simulation_spec(decisions, spec, schedule.size());
   const SimulatedMoves simulated = simulate_moves(decisions, simulation, progress);
-  const std::vector<double> misses = shares_of_misses(decisions, spec);
+  const std::vector<CacheShares> caches = predict_caches(decisions, spec);
   const std::vector<VisitShares> visits = predict_visits(decisions, spec);
   const auto all = static_cast<double>(spec.examples);
 
@@ -156,7 +200,7 @@ StrategyCost predict_io(const placement::PlacementSpec& decisions, const IoSpec&
                      .hidden = all * visits[epoch].hidden,
                      .refreshed = all * visits[epoch].refreshed,
                      .payload_bytes = spec.payload_bytes,
-                     .share_of_misses = misses[epoch]};
+                     .caches = caches[epoch]};
     if (moves != simulated.events.end() && moves->event.epoch == epoch) {
       peak = std::max(peak, moves->peak);
       facts.moved = moves->moved;

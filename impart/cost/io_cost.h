@@ -6,6 +6,7 @@
 
 #include "impart/config/config.h"
 #include "impart/core/progress.h"
+#include "impart/cost/planned_caches.h"
 #include "impart/placement/placement.h"
 
 namespace impart::cost {
@@ -39,6 +40,10 @@ struct IoCost {
   double partitioned_source_bytes = 0;
   double local_read_bytes = 0;  ///< with local directories
   double local_written_bytes = 0;
+  double cache_hits = 0;  ///< reads of a replicated store that are answered from memory, ...
+  double cache_hits_disk = 0, cache_hits_peers = 0;
+  double cache_misses = 0;  ///< ... or by the source
+  double peer_bytes = 0;    ///< between caches
 };
 
 /// A member of IoCost, for tables of all of them.
@@ -59,6 +64,11 @@ inline constexpr IoQuantity kIoQuantities[] = {
     {"partitioned_source_bytes", &IoCost::partitioned_source_bytes, true},
     {"local_read_bytes", &IoCost::local_read_bytes, true},
     {"local_written_bytes", &IoCost::local_written_bytes, true},
+    {"cache_hits", &IoCost::cache_hits, false},
+    {"cache_hits_disk", &IoCost::cache_hits_disk, false},
+    {"cache_hits_peers", &IoCost::cache_hits_peers, false},
+    {"cache_misses", &IoCost::cache_misses, false},
+    {"peer_bytes", &IoCost::peer_bytes, true},
 };
 
 /// What happens in one epoch.
@@ -71,17 +81,21 @@ struct EpochFacts {
   std::optional<double> visits = {};  ///< in training steps; none: every example once
   double hidden = 0, refreshed = 0;   ///< examples that a selection leaves out, or only looks at
   double payload_bytes = 0;           ///< mean of an example
-  double share_of_misses = 1;         ///< of the reads in a replicated store: what no cache answers
+  CacheShares caches = {};            ///< of the reads in a replicated store
 };
 IoCost epoch_cost(const EpochFacts& facts);
 
 struct IoSpec {
   std::uint64_t examples = 0;
-  double payload_bytes = 0;       ///< mean size of an example as it is stored
-  std::uint64_t cache_bytes = 0;  ///< of each process, in a replicated store
-  std::uint32_t processes = 0;    ///< that the workers are spread over; 0: one for each worker
-  double drift = 0.3;             ///< of the importance, see SyntheticImportance
-  std::uint32_t classes = 10;     ///< for heuristics that look at classes
+  double payload_bytes = 0;            ///< mean size of an example as it is stored
+  std::uint64_t cache_bytes = 0;       ///< of each process, in a replicated store
+  std::uint64_t cache_disk_bytes = 0;  ///< the same, on its disk
+  const store::CachePolicyEntry* cache_policy = &store::kCachePolicies[0];
+  bool cooperative = false;
+  bool moves_from_peers = true;  ///< what is cached, when its owner changes
+  std::uint32_t processes = 0;   ///< that the workers are spread over; 0: one for each worker
+  double drift = 0.3;            ///< of the importance, see SyntheticImportance
+  std::uint32_t classes = 10;    ///< for heuristics that look at classes
   /// How many examples may be decided on, summed over events; about 0.1 µs each. A longer run is
   /// represented by fewer events of each kind, and a larger data set by a smaller one.
   std::uint64_t work = 20'000'000;

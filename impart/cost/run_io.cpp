@@ -241,8 +241,10 @@ class RunReader {
         .weight_bytes = static_cast<double>(run::weight_bytes(
             sums_in_epoch(config_, ledger.epoch, steps), config_.workers.count, parameters)),
         .weights = ledger.weights};
+    const store::StorageCost& found = epoch.measured;
+    const std::uint64_t hits = found.cache_hits + found.cache_hits_disk + found.cache_hits_peers;
     epoch.predicted.replicated_source_bytes -=
-        static_cast<double>(epoch.measured.cache_hits) * sizes_.payload_bytes.value_or(0);
+        static_cast<double>(hits) * sizes_.payload_bytes.value_or(0);
     epochs_.push_back(epoch);
     if (ledger.epoch == 0 || decision.moved == 0) return;
     const double share = decision.is_exchange ? config_.exchange.fraction : 1.0;
@@ -306,7 +308,8 @@ class RunReader {
 
   void compare_replicated(RunIo& run) const {
     if (!measured(&store::StorageCost::bytes_source) &&
-        !measured(&store::StorageCost::cache_hits)) {
+        !measured(&store::StorageCost::cache_hits) &&
+        !measured(&store::StorageCost::cache_hits_disk)) {
       run.notes.emplace_back("replicated in memory: no bytes are read or sent for examples");
       return;
     }

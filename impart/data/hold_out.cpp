@@ -27,6 +27,14 @@ class ChosenPayloads final : public PayloadSource {
   std::uint64_t read(ExampleId id, std::span<std::byte> payload) const override {
     return source_->read(ids_[index(id)], payload);
   }
+  std::uint64_t read_all(std::span<const PayloadWish> wishes) const override {
+    std::vector<PayloadWish> originals;
+    for (const PayloadWish& wish : wishes)
+      originals.push_back({ids_[index(wish.id)], wish.payload});
+    return source_->read_all(originals);
+  }
+  bool is_remote() const override { return source_->is_remote(); }
+  std::uint64_t requests() const override { return source_->requests(); }
   std::string describe(ExampleId id) const override { return source_->describe(ids_[index(id)]); }
 
  private:

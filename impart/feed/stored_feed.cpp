@@ -5,12 +5,22 @@
 
 #include <torch/torch.h>
 
+#include "impart/data/payloads/read_ahead.h"
+
 namespace impart::feed {
 namespace {
 
 class StoredFeed final : public Feed {
  public:
-  explicit StoredFeed(StoredFeedSpec spec) : spec_(std::move(spec)), reader_(reader_spec()) {}
+  explicit StoredFeed(StoredFeedSpec spec)
+      : spec_(std::move(spec)), ahead_(spec_.payloads->read_ahead()), reader_(reader_spec()) {}
+
+  /// Nobody asks the store any more what it needs.
+  ~StoredFeed() override {
+    if (ahead_ != nullptr) ahead_->plan({});
+  }
+  StoredFeed(const StoredFeed&) = delete;
+  StoredFeed& operator=(const StoredFeed&) = delete;
 
   torch::Device device() const override { return spec_.device; }
   std::uint64_t examples() const override { return spec_.payloads->examples(); }
@@ -27,6 +37,11 @@ class StoredFeed final : public Feed {
                          .epoch = plan.epoch};
     for (std::size_t row = 0; row < plan.ids.size(); ++row) {
       list.rows.push_back({plan.ids[row], plan.workers[row]});
+    }
+    if (ahead_ != nullptr) {
+      reader_.abandon();
+      ahead_->plan(plan.ids,
+                   [store = spec_.store](ExampleId id) { return store->needs_source(id); });
     }
     reader_.begin(std::move(list));
   }
@@ -52,15 +67,19 @@ class StoredFeed final : public Feed {
             .row_bytes = spec_.row_bytes,
             .threads = spec_.threads,
             .batches_ahead = spec_.batches_ahead,
-            .read = [store = spec_.store](
-                        ExampleId id, WorkerId worker,
-                        std::vector<std::byte>& payload) { store->read(id, worker, payload); },
+            .read =
+                [store = spec_.store, ahead = ahead_](ExampleId id, WorkerId worker,
+                                                      std::vector<std::byte>& payload) {
+                  store->read(id, worker, payload);
+                  if (ahead != nullptr) ahead->end_visit(id);
+                },
             .ready = [store = spec_.store](ExampleId id, WorkerId) { return store->holds(id); },
             .describe = [source = spec_.payloads](ExampleId id) { return source->describe(id); },
             .on_bad_example = spec_.on_bad_example};
   }
 
   StoredFeedSpec spec_;
+  data::ReadAhead* ahead_;  ///< of the payloads, or null
   std::vector<std::int64_t> ends_;
   std::size_t next_ = 0;
   std::vector<data::SkippedExample> skipped_;

@@ -75,6 +75,7 @@ void check_selection(const SelectionSpec& spec) {
   const auto is_share = [](double value) { return value >= 0 && value <= 1; };
   const auto is_finite_from_0 = [](double value) { return value >= 0 && std::isfinite(value); };
   check_range("share", spec.share, spec.share >= 0 && spec.share < 1, "0 to less than 1");
+  check_range("multiple", static_cast<double>(spec.multiple), spec.multiple >= 1, "1 or more");
   check_range("confidence", spec.confidence, spec.confidence > 0 && spec.confidence <= 1,
               "more than 0 to 1");
   check_range("budget", spec.budget, spec.budget > 0 && spec.budget <= 100, "more than 0 to 100");

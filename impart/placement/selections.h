@@ -30,6 +30,10 @@ struct SelectionSpec {
   std::uint32_t epochs = 0;        ///< of the run; 0: nobody knows
   double share = 0.5;              ///< that is left out, 0 to less than 1
   std::uint32_t final_epochs = 0;  ///< at the end of the run that visit everything, weight 1
+  /// Above 1: so much less is left out that all workers have equally many visits, a multiple of it
+  /// (or their whole part, if that is smaller; sampling draws often enough). With the size of a
+  /// batch all make the same number of whole steps. Not for prune.
+  std::uint64_t multiple = 1;
   SelectionScope scope = SelectionScope::kPart;
   double confidence = 0.7;  ///< kakurenbo: in the right class, from which on an example is hidden
   double budget = 1;        ///< sampling: visits for each example of a part

@@ -4,7 +4,7 @@
 
 namespace impart::placement {
 
-StepPlan::StepPlan(const Parts& order, std::uint32_t batch, Uneven uneven)
+StepPlan::StepPlan(const Parts& order, std::uint32_t batch, Uneven uneven, LastStep last_step)
     : lists_(order.workers()), batch_(batch) {
   std::size_t longest = 0;
   std::size_t shortest = order.of(WorkerId{0}).size();
@@ -27,6 +27,8 @@ StepPlan::StepPlan(const Parts& order, std::uint32_t batch, Uneven uneven)
   std::size_t rows = 0;
   for (const List& list : lists_) rows = std::max(rows, list.ids.size());
   steps_ = static_cast<std::uint32_t>((rows + batch_ - 1) / batch_);
+  shares_last_ = last_step == LastStep::kShared && steps_ > 1 &&
+                 2 * examples_in(steps_ - 1) < examples_in(steps_ - 2);
 }
 
 /// An example is in one worker's list only.
@@ -47,16 +49,25 @@ void StepPlan::find_repeated() {
   }
 }
 
+std::size_t StepPlan::start_of(const List& list, std::uint64_t step) const {
+  const std::size_t all = list.ids.size();
+  if (step >= steps_) return all;
+  if (!shares_last_ || step + 1 < steps_) return std::min<std::size_t>(step * batch_, all);
+  const std::size_t before = std::min<std::size_t>((step - 1) * batch_, all);
+  const std::size_t left = all - before, half = std::min((batch_ + 1) / 2, left);
+  return before + std::max(half, left - std::min(left, batch_));
+}
+
 std::span<const ExampleId> StepPlan::batch_of(WorkerId worker, std::uint32_t step) const {
-  const auto& ids = lists_[index(worker)].ids;
-  const std::size_t start = std::min(step * batch_, ids.size());
-  return std::span(ids).subspan(start, std::min(batch_, ids.size() - start));
+  const List& list = lists_[index(worker)];
+  const std::size_t start = start_of(list, step);
+  return std::span(list.ids).subspan(start, start_of(list, std::uint64_t{step} + 1) - start);
 }
 
 std::uint64_t StepPlan::visits_between(WorkerId worker, std::uint32_t first,
                                        std::uint32_t last) const {
-  const std::size_t all = lists_[index(worker)].ids.size();
-  return std::min(last * batch_, all) - std::min(first * batch_, all);
+  const List& list = lists_[index(worker)];
+  return start_of(list, last) - start_of(list, first);
 }
 
 std::size_t StepPlan::observed_of(WorkerId worker, std::uint32_t step) const {
@@ -67,8 +78,8 @@ std::size_t StepPlan::observed_of(WorkerId worker, std::uint32_t step) const {
 }
 
 bool StepPlan::is_observed(WorkerId worker, std::uint32_t step, std::size_t row) const {
-  const auto& is_repeated = lists_[index(worker)].is_repeated;
-  return is_repeated.empty() || !is_repeated[step * batch_ + row];
+  const List& list = lists_[index(worker)];
+  return list.is_repeated.empty() || !list.is_repeated[start_of(list, step) + row];
 }
 
 std::uint64_t StepPlan::examples_in(std::uint32_t step) const {

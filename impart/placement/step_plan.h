@@ -16,9 +16,15 @@ enum class Uneven {
   kDrop,    ///< long parts leave out their last examples
 };
 
+/// What becomes of a last step with fewer than half the examples of the one before.
+enum class LastStep {
+  kShort,   ///< it stays as it is
+  kShared,  ///< the one before has half a batch of every worker, the last one all that is left
+};
+
 /// How the orders of all workers in an epoch become steps: step s of a worker is the s-th `batch`
-/// examples of its order. A worker whose order is shorter has fewer rows in the last steps, or
-/// none.
+/// examples of its order, but for the last two where they are shared. A worker whose order is
+/// shorter has fewer rows in the last steps, or none.
 ///
 /// An example that is visited more than once in an epoch trains each time, and is observed the
 /// first time.
@@ -27,7 +33,8 @@ enum class Uneven {
 /// order until all are equally long; `drop` cuts the long ones.
 class StepPlan {
  public:
-  StepPlan(const Parts& order, std::uint32_t batch, Uneven uneven);
+  StepPlan(const Parts& order, std::uint32_t batch, Uneven uneven,
+           LastStep last_step = LastStep::kShort);
 
   std::uint32_t steps() const { return steps_; }
   std::uint32_t workers() const { return static_cast<std::uint32_t>(lists_.size()); }
@@ -49,10 +56,13 @@ class StepPlan {
     std::vector<bool> is_repeated;  ///< by position; empty: each example is visited once
   };
   void find_repeated();
+  /// Where a step of a list starts; its length from the last step's end on.
+  std::size_t start_of(const List& list, std::uint64_t step) const;
 
   std::vector<List> lists_;
   std::size_t batch_;
   std::uint32_t steps_ = 0;
+  bool shares_last_ = false;
 };
 
 /// The rows that one process's workers visit in an epoch, step after step and in a step worker

@@ -227,6 +227,11 @@ Table io_table(const Analysis& analysis, const GroupAnalysis& group,
   if (shares_statistics) {
     table.columns.push_back({"for statistics", true, "of the network's: sums of batch norms"});
   }
+  const bool has_peers = any_number(group, "bytes_peers");
+  if (has_peers) {
+    table.columns.push_back({"from the source", true, "the data set's own files or server"});
+    table.columns.push_back({"from caches of others", true, "of the network's"});
+  }
   for (const ArmAnalysis* arm : group.leaders(group.arms.size())) {
     const auto mean = [&](const char* name) { return mean_number(*arm->arm, name); };
     table.rows.push_back({text_cell(arm->arm->name), bytes_cell(mean("bytes_disk")),
@@ -234,6 +239,9 @@ Table io_table(const Analysis& analysis, const GroupAnalysis& group,
                           count_cell(mean("messages")), count_cell(mean("examples_moved")),
                           count_cell(mean("peak_stored_examples"))});
     if (shares_statistics) table.rows.back().push_back(bytes_cell(mean("bytes_statistics")));
+    if (!has_peers) continue;
+    table.rows.back().push_back(bytes_cell(mean("bytes_source")));
+    table.rows.back().push_back(bytes_cell(mean("bytes_peers")));
   }
   table.collapsed = table.rows.size() > 40;
   return table;

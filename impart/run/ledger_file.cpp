@@ -39,6 +39,9 @@ constexpr Member<store::StorageCost, std::uint64_t> kStorage[] = {
     {"peak_stored", &store::StorageCost::peak_stored},
     {"cache_hits", &store::StorageCost::cache_hits},
     {"cache_misses", &store::StorageCost::cache_misses},
+    {"cache_hits_disk", &store::StorageCost::cache_hits_disk, nullptr, true},
+    {"cache_hits_peers", &store::StorageCost::cache_hits_peers, nullptr, true},
+    {"bytes_peers", &store::StorageCost::bytes_peers, nullptr, true},
 };
 static_assert(sizeof(store::StorageCost) == std::size(kStorage) * sizeof(std::uint64_t));
 
@@ -46,6 +49,7 @@ constexpr Member<ProcessCost, std::uint64_t> kProcess[] = {
     {"bytes_sent", &ProcessCost::bytes_sent},
     {"bytes_statistics", &ProcessCost::bytes_statistics, nullptr, true},
     {"sends", &ProcessCost::sends, "messages_sent"},
+    {"requests_source", &ProcessCost::requests_source, nullptr, true},
 };
 
 constexpr Member<VisitCosts, std::uint64_t> kVisits[] = {

@@ -17,6 +17,7 @@ struct ProcessCost {
   std::uint64_t bytes_sent = 0;
   std::uint64_t bytes_statistics = 0;  ///< of these: sums that batch norms share
   std::uint64_t sends = 0;             ///< comm::Traffic::messages
+  std::uint64_t requests_source = 0;   ///< to the server of a remote data set
   store::PhaseSeconds seconds = {};
   double host_wait = 0;  ///< seconds of these phases in which the host waited for its GPU
 };

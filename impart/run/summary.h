@@ -46,6 +46,7 @@ struct RunSummary {
   double seconds_dissimilarity = 0;    ///< passes that measure it (importance.dissimilarity)
   double seconds_eval = 0;
   double seconds_checkpoint = 0;
+  double seconds_data_wait = 0;     ///< of seconds_train: waiting for examples; of process 0
   double seconds_other = 0;         ///< what the others leave of seconds_total
   double load_average = 0;          ///< threads that wanted to run on the machine, mean over epochs
   std::uint64_t visits = 0;         ///< of examples, in training steps
@@ -55,6 +56,12 @@ struct RunSummary {
   std::uint64_t bytes_saved = 0;       ///< of payloads that were not read because of a selection
   std::uint64_t examples_moved = 0;
   std::uint64_t bytes_disk = 0;
+  std::uint64_t bytes_source = 0;     ///< from the data set's own files or server
+  std::uint64_t requests_source = 0;  ///< to the server of a remote data set
+  std::uint64_t bytes_peers = 0;      ///< from the caches of other processes
+  std::uint64_t cache_hits = 0;       ///< reads that were answered from memory, ...
+  std::uint64_t cache_hits_disk = 0, cache_hits_peers = 0;  ///< ... and from elsewhere
+  std::uint64_t cache_misses = 0;                           ///< ... or by the source
   std::uint64_t bytes_network = 0;
   std::uint64_t bytes_statistics = 0;  ///< of these: sums that batch norms share
   std::uint64_t bytes_weights = 0;     ///< sum over epochs of WeightCosts::bytes
@@ -108,6 +115,7 @@ constexpr void for_each_summary_member(Summary& s, Function&& f) {
   f("seconds_dissimilarity", s.seconds_dissimilarity, kGoesOn);
   f("seconds_eval", s.seconds_eval, kGoesOn);
   f("seconds_checkpoint", s.seconds_checkpoint, kGoesOn);
+  f("seconds_data_wait", s.seconds_data_wait, kGoesOn);
   f("seconds_other", s.seconds_other, kGoesOn);
   f("load_average", s.load_average, kGoesOn);
   f("visits", s.visits, kGoesOn);
@@ -117,6 +125,13 @@ constexpr void for_each_summary_member(Summary& s, Function&& f) {
   f("bytes_saved", s.bytes_saved, kGoesOn);
   f("examples_moved", s.examples_moved, kGoesOn);
   f("bytes_disk", s.bytes_disk, kGoesOn);
+  f("bytes_source", s.bytes_source, kGoesOn);
+  f("requests_source", s.requests_source, kGoesOn);
+  f("bytes_peers", s.bytes_peers, kGoesOn);
+  f("cache_hits", s.cache_hits, kGoesOn);
+  f("cache_hits_disk", s.cache_hits_disk, kGoesOn);
+  f("cache_hits_peers", s.cache_hits_peers, kGoesOn);
+  f("cache_misses", s.cache_misses, kGoesOn);
   f("bytes_network", s.bytes_network, kGoesOn);
   f("bytes_statistics", s.bytes_statistics, kGoesOn);
   f("bytes_weights", s.bytes_weights, kGoesOn);

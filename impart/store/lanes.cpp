@@ -10,8 +10,6 @@
 namespace impart::store {
 namespace {
 
-constexpr std::uint32_t kPieces = 1, kAcknowledgements = 2;  ///< tags
-
 /// A piece under way. Its buffer is freed after the operation is done with it.
 struct Piece {
   PiecePool::Buffer buffer;
@@ -67,7 +65,7 @@ class OutgoingLane final : public Lane {
     while (!pieces_.full() && flows_.has_piece()) {
       Piece& piece = pieces_.add(flows_.piece_bytes());
       flows_.fill(piece.span());
-      piece.operation = communicator_.start_send(piece.span(), to_, kPieces);
+      piece.operation = communicator_.start_send(piece.span(), to_, kPieceTag);
     }
     take_acknowledgements();
     return pieces_.empty() && !flows_.awaits();
@@ -77,7 +75,7 @@ class OutgoingLane final : public Lane {
   void take_acknowledgements() {
     while (flows_.awaits()) {
       if (!answer_) {
-        answer_ = communicator_.start_receive(bytes_of_number(stored_), to_, kAcknowledgements);
+        answer_ = communicator_.start_receive(bytes_of_number(stored_), to_, kAcknowledgementTag);
       }
       if (!answer_->test()) return;
       answer_.reset();
@@ -116,7 +114,7 @@ class IncomingLane final : public Lane {
     for (const std::uint64_t stored : flows_.acknowledge()) {
       Answer& answer = answers_.emplace_back(Answer{stored, nullptr});
       answer.operation =
-          communicator_.start_send(bytes_of_number(answer.stored), from_, kAcknowledgements);
+          communicator_.start_send(bytes_of_number(answer.stored), from_, kAcknowledgementTag);
       parts_.tell("batch acknowledged");
     }
     while (!answers_.empty() && answers_.front().operation->test()) answers_.pop_front();
@@ -132,7 +130,7 @@ class IncomingLane final : public Lane {
   void ask_for_pieces() {
     while (!pieces_.full() && flows_.has_piece()) {
       Piece& piece = pieces_.add(flows_.ask());
-      piece.operation = communicator_.start_receive(piece.span(), from_, kPieces);
+      piece.operation = communicator_.start_receive(piece.span(), from_, kPieceTag);
     }
   }
 

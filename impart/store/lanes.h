@@ -21,6 +21,9 @@ class Lane {
   virtual bool advance() = 0;
 };
 
+/// Tags of the two kinds of messages of a lane.
+inline constexpr std::uint32_t kPieceTag = 1, kAcknowledgementTag = 2;
+
 struct LaneSpec {
   std::uint32_t workers = 1;
   std::uint32_t window = 4;  ///< pieces of a lane that are under way at a time

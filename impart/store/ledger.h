@@ -17,7 +17,10 @@ struct StorageCost {
   std::uint64_t sends = 0, receives = 0;  ///< of pieces of flows, and of acknowledgements
   std::uint64_t examples_sent = 0, examples_received = 0;
   std::uint64_t peak_stored = 0;  ///< most examples held at one moment; 0 in a replicated store
-  std::uint64_t cache_hits = 0, cache_misses = 0;
+  std::uint64_t cache_hits = 0, cache_misses = 0;  ///< in memory; of reads that went to the source
+  std::uint64_t cache_hits_disk = 0;               ///< on the local disk
+  std::uint64_t cache_hits_peers = 0;              ///< in the caches of other processes
+  std::uint64_t bytes_peers = 0;                   ///< received from these
 };
 
 /// Where the time of one process went, in seconds. At every moment it is in one phase, so that they

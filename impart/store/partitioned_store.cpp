@@ -148,18 +148,22 @@ class PartitionedStore final : public Store {
     }
   }
 
-  void start(placement::MovePlan plan) {
-    plan_ = std::move(plan);
+  /// Keeps what concerns this process of a plan for all: with thousands of processes that is little
+  /// of it.
+  void start(const placement::MovePlan& plan) {
+    const placement::HostedWorkers& hosted = parts_.hosted();
     std::vector<std::uint64_t> incoming(lanes_.workers);
-    for (const placement::Move& move : plan_.moves) {
+    plan_.moves.clear();
+    for (const placement::Move& move : plan.moves) {
       if (std::max(index(move.from), index(move.to)) >= lanes_.workers ||
           index(move.example) >= source_->examples()) {
         throw ConfigError(fmt::format("cannot move example {} from worker {} to worker {}",
                                       index(move.example), index(move.from), index(move.to)));
       }
+      if (!hosted.contains(move.from) && !hosted.contains(move.to)) continue;
       ++incoming[index(move.to)];
+      plan_.moves.push_back(move);
     }
-    const placement::HostedWorkers& hosted = parts_.hosted();
     for (std::uint32_t w = hosted.first; w < hosted.first + hosted.count; ++w) {
       parts_.allow(WorkerId{w}, parts_.shelf(WorkerId{w}).examples() + incoming[w]);
     }
@@ -173,7 +177,7 @@ class PartitionedStore final : public Store {
   PiecePool pool_;
   FlowSetup setup_;
   int exceptions_;
-  placement::MovePlan plan_;    ///< what run_ carries out
+  placement::MovePlan plan_;    ///< what run_ carries out: moves from and to hosted workers
   std::optional<LaneRun> run_;  ///< while moves are under way
   bool failed_ = false;
 };

@@ -24,6 +24,12 @@ bool PayloadCache::look_up(ExampleId id, std::vector<std::byte>& payload) {
   return true;
 }
 
+bool PayloadCache::holds(ExampleId id) const {
+  const Shard& shard = shard_of(id);
+  const std::lock_guard lock(shard.mutex);
+  return shard.slot_of.contains(id);
+}
+
 void PayloadCache::keep(ExampleId id, std::span<const std::byte> payload) {
   if (payload.size() > shard_bytes_) return;
   Shard& shard = shard_of(id);

@@ -20,6 +20,8 @@ class PayloadCache {
 
   /// Copies the payload if it is here.
   bool look_up(ExampleId id, std::vector<std::byte>& payload);
+  /// Whether look_up() would find it; that is no use of it.
+  bool holds(ExampleId id) const;
   /// Keeps a copy, unless it is larger than a shard: a sixteenth of the cache, or all of one below
   /// 16 MiB.
   void keep(ExampleId id, std::span<const std::byte> payload);
@@ -43,6 +45,7 @@ class PayloadCache {
     std::uint64_t bytes = 0;
   };
 
+  const Shard& shard_of(ExampleId id) const { return shards_[index(id) % shards_.size()]; }
   Shard& shard_of(ExampleId id) { return shards_[index(id) % shards_.size()]; }
   static void evict_one(Shard& shard);
 

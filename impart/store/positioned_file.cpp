@@ -101,10 +101,15 @@ void PositionedFile::rename(const std::string& path) {
   path_ = path;
 }
 
+bool PositionedFile::try_lock() {
+  if (::flock(descriptor_, LOCK_EX | LOCK_NB) == 0) return true;
+  if (errno != EWOULDBLOCK && errno != EINTR) fail("cannot lock");
+  return false;
+}
+
 void PositionedFile::lock() {
   const auto limit = std::chrono::steady_clock::now() + kLockLimit;
-  while (::flock(descriptor_, LOCK_EX | LOCK_NB) != 0) {
-    if (errno != EWOULDBLOCK && errno != EINTR) fail("cannot lock");
+  while (!try_lock()) {
     if (std::chrono::steady_clock::now() > limit) {
       throw ConfigError(fmt::format("{}: another process is using it", path_));
     }

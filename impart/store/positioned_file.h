@@ -38,6 +38,8 @@ class PositionedFile {
   /// Takes the file for this process alone, or waits up to 2 s for who has it to end. ConfigError
   /// if it does not. Ends with this object.
   void lock();
+  /// The same without waiting: whether it is this process's now.
+  bool try_lock();
 
   /// Bytes read and written since the file was opened.
   std::uint64_t bytes_read() const { return bytes_read_.load(std::memory_order_relaxed); }

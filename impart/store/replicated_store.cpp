@@ -1,6 +1,6 @@
 #include "impart/store/replicated_store.h"
 
-#include <atomic>
+#include <optional>
 #include <utility>
 #include <vector>
 
@@ -8,7 +8,11 @@
 
 #include "impart/core/error.h"
 #include "impart/placement/hosted_workers.h"
+#include "impart/store/cache/cached_store.h"
+#include "impart/store/cache/disk_cache.h"
+#include "impart/store/cache/read_counts.h"
 #include "impart/store/payload_cache.h"
+#include "impart/store/shelf_journal.h"
 #include "impart/store/stores.h"
 
 namespace impart::store {
@@ -17,56 +21,68 @@ namespace {
 class ReplicatedStore final : public Store {
  public:
   ReplicatedStore(const ReplicatedStoreSpec& spec, const placement::HostedWorkers& hosted,
+                  const comm::Communicator& communicator,
                   std::shared_ptr<const data::PayloadSource> source)
       : hosted_(hosted),
         source_(std::move(source)),
         cache_(spec.cache_bytes),
-        counts_(hosted.count) {}
+        counts_(hosted.count) {
+    if (spec.disk_path.empty()) return;
+    disk_.emplace(DiskCacheSpec{.path = spec.disk_path,
+                                .data_id = spec.data_id,
+                                .bytes = spec.disk_bytes,
+                                .process = communicator.rank(),
+                                .processes = communicator.size()},
+                  *source_);
+  }
 
   void settle(const placement::Partition&) override {}
   void start_moves(const placement::MovePlan&) override {}
   bool advance_moves() override { return true; }
+  void end_epoch() override {
+    if (disk_) disk_->flush();
+  }
 
   bool holds(ExampleId id) const override { return index(id) < source_->examples(); }
+
+  bool needs_source(ExampleId id) const override {
+    return !cache_.holds(id) && !(disk_ && disk_->contains(id));
+  }
 
   void read(ExampleId id, WorkerId worker, std::vector<std::byte>& payload) override {
     if (!holds(id) || !hosted_.contains(worker)) {
       throw Error(
           fmt::format("example {} of worker {} cannot be read here", index(id), index(worker)));
     }
-    Counts& counts = counts_[index(worker) - hosted_.first];
+    ReadCounts& counts = counts_[index(worker) - hosted_.first];
     if (cache_.look_up(id, payload)) {
       ++counts.hits;
       return;
+    }
+    if (disk_ && disk_->look_up(id, payload)) {
+      ++counts.hits_disk;
+      counts.bytes_local += payload.size();
+      return cache_.keep(id, payload);
     }
     payload.resize(source_->payload_bytes(id));
     const std::uint64_t bytes = source_->read(id, payload);
     if (bytes == 0) return;
     ++counts.misses;
-    counts.bytes += bytes;
+    counts.bytes_source += bytes;
     cache_.keep(id, payload);
+    if (!disk_) return;
+    disk_->keep(id, payload, true);
+    counts.bytes_written += payload.size() + ShelfJournal::kRecordBytes;
   }
 
-  std::vector<StorageCost> take_costs() override {
-    std::vector<StorageCost> costs;
-    for (Counts& counts : counts_) {
-      StorageCost& cost = costs.emplace_back();
-      cost.bytes_source = counts.bytes.exchange(0);
-      cost.cache_hits = counts.hits.exchange(0);
-      cost.cache_misses = counts.misses.exchange(0);
-    }
-    return costs;
-  }
+  std::vector<StorageCost> take_costs() override { return take_counts(counts_); }
 
  private:
-  struct Counts {
-    std::atomic<std::uint64_t> bytes = 0, hits = 0, misses = 0;
-  };
-
   placement::HostedWorkers hosted_;
   std::shared_ptr<const data::PayloadSource> source_;
   PayloadCache cache_;
-  std::vector<Counts> counts_;
+  std::optional<DiskCache> disk_;
+  std::vector<ReadCounts> counts_;
 };
 
 }  // namespace
@@ -76,12 +92,29 @@ std::unique_ptr<Store> make_replicated_store(const ReplicatedStoreSpec& spec,
                                              std::shared_ptr<const data::PayloadSource> source) {
   const placement::HostedWorkers hosted =
       placement::hosted_workers(spec.workers, communicator.rank(), communicator.size());
-  return std::make_unique<ReplicatedStore>(spec, hosted, std::move(source));
+  return std::make_unique<ReplicatedStore>(spec, hosted, communicator, std::move(source));
 }
 
 std::unique_ptr<Store> open_replicated(const StoreSpec& spec, comm::Communicator& communicator,
                                        std::shared_ptr<const data::PayloadSource> source) {
-  return make_replicated_store({.workers = spec.workers, .cache_bytes = spec.cache_bytes},
+  const CacheSpec& cache = spec.cache;
+  if (cache.policy->is_planned) {
+    return make_cached_store({.workers = spec.workers,
+                              .memory_bytes = cache.memory_bytes,
+                              .disk_path = cache.disk_path,
+                              .disk_bytes = cache.disk_bytes,
+                              .data_id = spec.data_id,
+                              .policy = cache.policy,
+                              .cooperative = cache.cooperative,
+                              .move_from = cache.move_from,
+                              .steps_ahead = cache.steps_ahead},
+                             communicator, std::move(source));
+  }
+  return make_replicated_store({.workers = spec.workers,
+                                .cache_bytes = cache.memory_bytes,
+                                .disk_path = cache.disk_path,
+                                .disk_bytes = cache.disk_bytes,
+                                .data_id = spec.data_id},
                                communicator, std::move(source));
 }
 

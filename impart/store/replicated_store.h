@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <string>
 
 #include "impart/comm/communicator.h"
 #include "impart/data/payloads/payload_source.h"
@@ -13,6 +14,10 @@ struct ReplicatedStoreSpec {
   std::uint32_t workers = 1;
   /// Payload bytes that each process keeps of what it has read from disk; 0: none.
   std::uint64_t cache_bytes = 0;
+  /// A local folder that keeps them, too, for the next run as well; empty: none. DiskCache.
+  std::string disk_path = {};
+  std::uint64_t disk_bytes = 0;
+  std::string data_id = {};
 };
 
 /// A store in which every process reads everything from the data set, as vanilla training does, so

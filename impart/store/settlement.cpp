@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <span>
 
+#include "impart/data/payloads/read_ahead.h"
 #include "impart/store/payload_hash.h"
 
 namespace impart::store {
@@ -64,12 +65,18 @@ void read_missing(HeldParts& parts, const Holdings& holdings, const placement::P
   std::vector<std::byte> payload;
   for_each_worker(parts.hosted(),
                   [&](WorkerId worker) { parts.allow(worker, partition.examples()); });
+  std::vector<ExampleId> missing;
   for (std::uint64_t i = 0; i < partition.examples(); ++i) {
     const ExampleId id{i};
+    if (parts.hosted().contains(partition.owner(id)) && !holdings.holder(id)) missing.push_back(id);
+  }
+  data::ReadAhead* const ahead = source.read_ahead();
+  if (ahead != nullptr) ahead->plan(missing);
+  for (const ExampleId id : missing) {
     const WorkerId owner = partition.owner(id);
-    if (!parts.hosted().contains(owner) || holdings.holder(id)) continue;
     payload.resize(source.payload_bytes(id));
     parts.cost(owner).bytes_source += source.read(id, payload);
+    if (ahead != nullptr) ahead->end_visit(id);
     parts.put(id, owner, payload, payload_hash(payload));
     parts.tell("read from source");
   }

@@ -57,6 +57,36 @@ void append_bytes(std::vector<std::byte>& bytes, const void* data, std::size_t s
   bytes.insert(bytes.end(), first, first + size);
 }
 
+ShelfJournal::Spec read_header(const PositionedFile& file) {
+  Header header{};
+  const auto fixed = std::as_writable_bytes(std::span(&header, 1));
+  const bool whole = file.read(0, fixed) == fixed.size();
+  if (!whole || std::memcmp(header.magic, kMagic, sizeof(header.magic)) != 0) {
+    throw ConfigError(
+        fmt::format("{}: is no journal of a store; choose another folder", file.path()));
+  }
+  if (header.version != kVersion) {
+    throw ConfigError(fmt::format("{}: offset 8: has format {}, this program reads format {}",
+                                  file.path(), header.version, kVersion));
+  }
+  const std::uint64_t said = kFixedHeaderBytes + header.data_id_bytes + kHashBytes;
+  std::vector<std::byte> all(std::min(said, file.size()));
+  file.read(0, all);
+  const std::size_t hashed = all.size() - kHashBytes;
+  std::uint64_t expected = 0;
+  std::memcpy(&expected, all.data() + hashed, kHashBytes);
+  const bool cut = hashed != kFixedHeaderBytes + header.data_id_bytes;
+  if (cut || XXH3_64bits(all.data(), hashed) != expected) {
+    throw DataError(fmt::format(
+        "{}: offset {}: the header is damaged; without the folder all is read from the data set",
+        file.path(), hashed));
+  }
+  return {.path = file.path(),
+          .data_id = {reinterpret_cast<const char*>(all.data()) + kFixedHeaderBytes,
+                      header.data_id_bytes},
+          .examples = header.examples};
+}
+
 }  // namespace
 
 ShelfJournal::ShelfJournal(const Spec& spec, const std::function<void(const Record&)>& visit)
@@ -74,37 +104,16 @@ std::uint64_t ShelfJournal::header_bytes() const {
   return kFixedHeaderBytes + spec_.data_id.size() + kHashBytes;
 }
 
+ShelfJournal::Spec ShelfJournal::read_spec(const std::string& path) {
+  return read_header(PositionedFile(path, PositionedFile::Mode::kOpen));
+}
+
 void ShelfJournal::check_header() {
-  Header header{};
-  const auto fixed = std::as_writable_bytes(std::span(&header, 1));
-  const bool whole = file_.read(0, fixed) == fixed.size();
-  if (!whole || std::memcmp(header.magic, kMagic, sizeof(header.magic)) != 0) {
-    throw ConfigError(
-        fmt::format("{}: is no journal of a store; choose another folder", spec_.path));
-  }
-  if (header.version != kVersion) {
-    throw ConfigError(fmt::format("{}: offset 8: has format {}, this program reads format {}",
-                                  spec_.path, header.version, kVersion));
-  }
-  const std::uint64_t said = kFixedHeaderBytes + header.data_id_bytes + kHashBytes;
-  std::vector<std::byte> all(std::min(said, file_.size()));
-  file_.read(0, all);
-  const std::size_t hashed = all.size() - kHashBytes;
-  std::uint64_t expected = 0;
-  std::memcpy(&expected, all.data() + hashed, kHashBytes);
-  const bool cut = hashed != kFixedHeaderBytes + header.data_id_bytes;
-  if (cut || XXH3_64bits(all.data(), hashed) != expected) {
-    throw DataError(fmt::format(
-        "{}: offset {}: the header is damaged; without the folder all is read from the data set",
-        spec_.path, hashed));
-  }
-  const std::string data_id(reinterpret_cast<const char*>(all.data()) + kFixedHeaderBytes,
-                            header.data_id_bytes);
-  if (data_id != spec_.data_id || header.examples != spec_.examples) {
-    throw ConfigError(
-        fmt::format("{}: holds examples of another data set: '{}' of {}, not '{}' of {}",
-                    spec_.path, data_id, header.examples, spec_.data_id, spec_.examples));
-  }
+  const Spec found = read_header(file_);
+  if (found.data_id == spec_.data_id && found.examples == spec_.examples) return;
+  throw ConfigError(
+      fmt::format("{}: holds examples of another data set: '{}' of {}, not '{}' of {}", spec_.path,
+                  found.data_id, found.examples, spec_.data_id, spec_.examples));
 }
 
 void ShelfJournal::replay(const std::function<void(const Record&)>& visit) {
@@ -128,6 +137,7 @@ void ShelfJournal::replay(const std::function<void(const Record&)>& visit) {
     flushed_ = records_;
     if (got == good * kRecordBytes) return;
     was_closed_ = false;
+    if (spec_.read_only) return;
     return file_.truncate(place + good * kRecordBytes);
   }
 }

@@ -36,7 +36,10 @@ class ShelfJournal {
     std::string path;
     std::string data_id;
     std::uint64_t examples = 0;
+    bool read_only = false;  ///< a torn record at the end stays: another process may be writing it
   };
+  /// What the header of a journal says; errors as below.
+  static Spec read_spec(const std::string& path);
   /// Opens the journal, or makes an empty one, and visits its records in order. ConfigError if it
   /// belongs to another data set or is no journal, DataError if its header is damaged.
   ShelfJournal(const Spec& spec, const std::function<void(const Record&)>& visit);

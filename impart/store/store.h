@@ -7,6 +7,7 @@
 #include "impart/core/ids.h"
 #include "impart/placement/move_plan.h"
 #include "impart/placement/partition.h"
+#include "impart/store/cache/cache_plan.h"
 #include "impart/store/ledger.h"
 
 namespace impart::store {
@@ -34,9 +35,26 @@ class Store {
   /// Returns when this process has sent and received all and knows that it may forget what it sent.
   void finish_moves();
 
+  /// What the epoch that begins will read, for stores whose caches look ahead. What `reads` points
+  /// to must live until end_epoch().
+  /// Collective: every process calls it, in the same order.
+  virtual void begin_epoch(const EpochReads& reads) { static_cast<void>(reads); }
+  /// Before each step of the epoch: sends others what they need for it. Every process calls it for
+  /// the same steps.
+  virtual void begin_step(std::uint32_t step) { static_cast<void>(step); }
+  /// After the last step that was run, also if that is not the last of the epoch. Returns when
+  /// nothing is on its way between caches.
+  virtual void end_epoch() {}
+
   /// Whether the example can be read here now. An example that moves here is held once it has
   /// arrived whole.
   virtual bool holds(ExampleId id) const = 0;
+  /// Whether reading the example now would ask the data set's source: what is read ahead of need is
+  /// only that. May be wrong by the time it is read. Called by several threads at a time; cheap.
+  virtual bool needs_source(ExampleId id) const {
+    static_cast<void>(id);
+    return false;
+  }
   /// The payload of an example that a hosted worker owns, or is about to give away, at the cost of
   /// that worker. Error if it is not here, DataError if its bytes are damaged.
   virtual void read(ExampleId id, WorkerId worker, std::vector<std::byte>& payload) = 0;

@@ -7,16 +7,28 @@
 #include "impart/comm/communicator.h"
 #include "impart/core/named_table.h"
 #include "impart/data/payloads/payload_source.h"
+#include "impart/store/cache/policies.h"
 #include "impart/store/store.h"
 
 namespace impart::store {
 
+/// What each process keeps of what it has read from the data set.
+struct CacheSpec {
+  std::uint64_t memory_bytes = 0;  ///< 0: none
+  std::string disk_path = {};      ///< a local folder; empty: none
+  std::uint64_t disk_bytes = 0;
+  const CachePolicyEntry* policy = &kCachePolicies[0];
+  bool cooperative = false;  ///< processes ask each other before the data set
+  MoveFrom move_from = MoveFrom::kAuto;
+  std::uint32_t steps_ahead = 4;
+};
+
 /// What a run says of its store; a kind takes what it has a use for.
 struct StoreSpec {
   std::uint32_t workers = 1;
-  std::uint64_t cache_bytes = 0;  ///< per process, for what was read from files; 0: none
-  std::string path = {};          ///< a local folder to keep parts in; empty: in memory
-  std::string data_id = {};       ///< names the data set: a folder of another one is refused
+  CacheSpec cache = {};
+  std::string path = {};     ///< a local folder to keep parts in; empty: in memory
+  std::string data_id = {};  ///< names the data set: a folder of another one is refused
 };
 
 /// Makes the store of a data set. Where there is a folder, it is opened; what is in it stays as it

@@ -32,6 +32,8 @@ inline constexpr StudyMetric kStudyMetrics[] = {
     {"seconds_train", "time of training alone", false},
     {"examples_moved", "examples that changed their worker", false},
     {"bytes_disk", "bytes read from disk", false},
+    {"bytes_source", "bytes read from the data set's files or server", false},
+    {"bytes_peers", "bytes from the caches of other processes", false},
     {"bytes_network", "bytes sent over the network", false},
 };
 static_assert(names_are_unique(kStudyMetrics));

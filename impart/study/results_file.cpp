@@ -42,6 +42,11 @@ void check_arm(const StudyArm& arm) {
 
 ResultsFile::ResultsFile(std::string path, const StudyRecord& record)
     : path_(std::move(path)), on_disk_(text_of(path_)) {
+  const std::filesystem::path folder = std::filesystem::path(path_).parent_path();
+  if (!folder.empty() && !std::filesystem::is_directory(folder)) {
+    throw ConfigError(
+        fmt::format("--results {}: there is no folder {}; make it first", path_, folder.string()));
+  }
   if (!on_disk_.empty()) table_ = read_result_table(path_);
   const auto has_metric = [&](const ResultRow& row) {
     return row.summary.number(record.metric).has_value();

@@ -22,6 +22,13 @@ placement::Parts no_lists(std::uint32_t workers) {
   return placement::Parts(std::vector<std::uint64_t>(workers));
 }
 
+/// A selection's epochs end anywhere, and a step of a few examples at the full learning rate undoes
+/// much of the epoch.
+placement::LastStep last_step(const config::RunConfig& config) {
+  return config.selection.strategy == config::kNoSelection ? placement::LastStep::kShort
+                                                           : placement::LastStep::kShared;
+}
+
 }  // namespace
 
 void EpochSelection::begin(std::uint32_t epoch, std::uint64_t visits_before) {
@@ -29,7 +36,8 @@ void EpochSelection::begin(std::uint32_t epoch, std::uint64_t visits_before) {
   selected_ = placement_.select(epoch);
   counts_ = placement::count_visits(*selected_, data_.examples);
   plan_ = std::make_unique<placement::StepPlan>(placement_.order(epoch, selected_->visits),
-                                                config_.workers.batch, config_.workers.uneven);
+                                                config_.workers.batch, config_.workers.uneven,
+                                                last_step(config_));
   if (plan_->steps() == 0) {
     throw ConfigError(
         "workers.uneven: drop cuts all parts to the shortest, which is empty; take weight, or a "

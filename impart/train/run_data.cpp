@@ -1,5 +1,6 @@
 #include "impart/train/run_data.h"
 
+#include <chrono>
 #include <utility>
 
 #include <fmt/format.h>
@@ -7,6 +8,7 @@
 
 #include "impart/data/datasets.h"
 #include "impart/data/hold_out.h"
+#include "impart/data/payloads/read_ahead.h"
 #include "impart/feed/data_feed.h"
 #include "impart/store/memory_store.h"
 #include "impart/store/replicated_store.h"
@@ -26,7 +28,23 @@ data::DataSpec data_spec(const config::RunConfig& config) {
           .coarse = config.data.coarse,
           .image_size = config.data.image_size,
           .image_column = config.data.image_column,
-          .label_column = config.data.label_column};
+          .label_column = config.data.label_column,
+          .remote = {.connections = config.remote.connections,
+                     .retries = config.remote.retries,
+                     .timeout = std::chrono::seconds(config.remote.timeout),
+                     .least_rate = std::uint64_t{config.remote.least_rate} << 10,
+                     .gap = std::uint64_t{config.remote.gap} << 10}};
+}
+
+/// Payloads that come from a server are read ahead. Before the store, so that whatever it keeps is
+/// not asked for again.
+feed::LoadedData read_ahead(feed::LoadedData loaded, const config::RunConfig& config) {
+  const data::ReadAheadSpec spec{.bytes = std::uint64_t{config.store.prefetch} << 20};
+  for (data::ExampleSet* set : {&loaded.dataset.train, &loaded.dataset.test}) {
+    if (spec.bytes == 0 || !set->payloads || !set->payloads->is_remote()) continue;
+    set->payloads = data::with_read_ahead(set->payloads, spec);
+  }
+  return loaded;
 }
 
 data::TextSpec text_spec(const config::RunConfig& config) {
@@ -71,12 +89,22 @@ RunData facts_of(const feed::LoadedData& loaded) {
           .test_bytes = data::test_text_bytes(set)};
 }
 
+store::CacheSpec cache_spec(const config::RunConfig& config) {
+  constexpr std::uint64_t kMebibyte = 1 << 20;
+  return {.memory_bytes = config.store.cache * kMebibyte,
+          .disk_path = config.store.cache_path,
+          .disk_bytes = config.store.cache_disk * kMebibyte,
+          .policy = &find_entry(store::kCachePolicies, "cache policy", config.store.cache_policy),
+          .cooperative = config.store.cooperative,
+          .move_from = config.store.move_from,
+          .steps_ahead = config.data.prefetch + 1};
+}
+
 std::unique_ptr<store::Store> make_train_store(const data::Dataset& data,
                                                const config::RunConfig& config,
                                                comm::Communicator& communicator) {
-  constexpr std::uint64_t kMebibyte = 1 << 20;
   return kind_of_store(config).function({.workers = config.workers.count,
-                                         .cache_bytes = config.store.cache * kMebibyte,
+                                         .cache = cache_spec(config),
                                          .path = config.store.path,
                                          .data_id = data::fingerprint(data, config.data.name)},
                                         communicator, data.train.payloads);
@@ -168,6 +196,7 @@ std::string class_name(const RunData& data, std::uint32_t number) {
 
 RunData prepare_run_data(feed::LoadedData loaded, const config::RunConfig& config,
                          torch::Device device, comm::Communicator& communicator) {
+  loaded = read_ahead(std::move(loaded), config);
   const data::Dataset& set = loaded.dataset;
   const std::uint32_t workers = config.workers.count;
   const bool train_here = loaded.in_memory() && may_hold_all(config);

@@ -22,6 +22,16 @@ void RunStores::advance() {
   data_.train_store->advance_moves();
 }
 
+void RunStores::begin_epoch(const store::EpochReads& reads) {
+  const PhaseTimer timer(clock_, &store::PhaseSeconds::exchange);
+  data_.train_store->begin_epoch(reads);
+}
+
+void RunStores::end_epoch() {
+  const PhaseTimer timer(clock_, &store::PhaseSeconds::exchange);
+  data_.train_store->end_epoch();
+}
+
 void RunStores::finish() {
   const PhaseTimer timer(clock_, &store::PhaseSeconds::exchange);
   data_.train_store->finish_moves();

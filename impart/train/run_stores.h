@@ -24,6 +24,11 @@ class RunStores {
   void advance();
   void finish();
 
+  /// Around the steps of an epoch, for stores that look ahead: see Store.
+  void begin_epoch(const store::EpochReads& reads);
+  void begin_step(std::uint32_t step) { data_.train_store->begin_step(step); }
+  void end_epoch();
+
  private:
   RunData& data_;
   PhaseClock& clock_;

@@ -9,7 +9,9 @@
 #include <torch/torch.h>
 
 #include "impart/core/error.h"
+#include "impart/placement/expected_visits.h"
 #include "impart/train/costs/phase_clock.h"
+#include "impart/train/next_epoch.h"
 #include "impart/train/output/hardest_images.h"
 #include "impart/train/output/run_output.h"
 #include "impart/train/output/weights_hash.h"
@@ -126,6 +128,7 @@ RunOutcome Trainer::run(const run::RunDirectory* directory, Clock::time_point be
     try {
       is_whole = train_epoch();
     } catch (const Diverged& reason) {
+      stores_.end_epoch();
       note_bad_worker(reason);
       return finish(false);
     }
@@ -208,22 +211,45 @@ void Trainer::select_visits() {
   plan_ = &selection_.plan();
 }
 
+/// Tells the store what all processes know: who will read what, and what may be read again.
+void Trainer::plan_caches() {
+  const auto& policy =
+      find_entry(store::kCachePolicies, "cache policy", config_.store.cache_policy);
+  if (policy.looks_at_visits) {
+    const PhaseTimer timer(engine_.clock(), &store::PhaseSeconds::partition);
+    expected_visits_ = placement::expected_visits(placement_, position_.epoch);
+  }
+  stores_.begin_epoch({.steps = plan_,
+                       .first_step = position_.step,
+                       .partition = &placement_.partition(),
+                       .keeps_parts = placement::keeps_parts_after(
+                           placement::schedule_spec(placement_.spec()), position_.epoch),
+                       .expected_visits = expected_visits_});
+}
+
 bool Trainer::train_epoch() {
   const PhaseTimer timer(engine_.clock(), &store::PhaseSeconds::step);
   select_visits();
+  plan_caches();
   visits_.begin(*plan_, position_.step);
   engine_.begin_epoch(*plan_, position_.epoch, position_.step, selection_.weights());
+  plan_next_epoch(config_, placement_, data_, communicator_, position_.epoch);
   report("train");
   while (position_.step < plan_->steps()) {
     last_rate_ = selection_.learning_rate_at(position_.step);
+    stores_.begin_step(position_.step);
     engine_.run_step(position_.step, last_rate_);
     if (config_.exchange.arrivals_last) stores_.advance();
     progress_.count_trained(plan_->examples_in(position_.step));
     ++position_.step;
     ++position_.total_steps;
     report("train");
-    if (agree_to_stop() && position_.step < plan_->steps()) return false;
+    if (agree_to_stop() && position_.step < plan_->steps()) {
+      stores_.end_epoch();
+      return false;
+    }
   }
+  stores_.end_epoch();
   if (evaluation_.is_due(position_.epoch)) {
     worker_scores_ = evaluation_.test_workers(position_.epoch);
   }
@@ -300,7 +326,8 @@ Trainer::EpochSeconds Trainer::record_costs() {
   const double seconds = seconds_since(epoch_started_);
   run::LedgerEpoch line = costs_.end_epoch({.epoch = position_.epoch,
                                             .skipped = visits_.facts().skipped,
-                                            .bytes_statistics = engine_.statistics_bytes()},
+                                            .bytes_statistics = engine_.statistics_bytes(),
+                                            .source = data_.visited_payloads.get()},
                                            *data_.train_store, summary_);
   line.visits = selection_.end(summary_);
   line.weights = count_weight_sums();

@@ -57,6 +57,7 @@ class Trainer {
   void move_examples();
   void settle_stores();
   void select_visits();
+  void plan_caches();
   bool train_epoch();  ///< false: stopped early
   bool agree_to_stop();
   bool is_true_anywhere(bool here);
@@ -105,6 +106,7 @@ class Trainer {
 
   Position position_;
   const placement::StepPlan* plan_ = nullptr;         ///< of the epoch under way
+  std::vector<float> expected_visits_;                ///< of later ones, if caches look at them
   double last_rate_ = 0;                              ///< that the last step learned with
   std::optional<placement::PlacementChange> change_;  ///< before the epoch under way
   std::optional<double> dissimilarity_;               ///< after it, where it is due

@@ -200,9 +200,11 @@ py::tuple visits(SharedOwnership& shared, std::uint32_t epoch, const std::string
   std::vector<std::uint32_t> sizes;
   shared.with([&](const placement::Ownership& ownership) {
     const auto& selected = shared.selected();
+    const bool selects =
+        selected && ownership.spec().selection.name != placement::kSelections[0].name;
     const placement::StepPlan plan(
         selected ? ownership.order(epoch, selected->visits) : ownership.order(epoch), batch,
-        uneven_named(uneven));
+        uneven_named(uneven), selects ? placement::LastStep::kShared : placement::LastStep::kShort);
     const placement::HostedWorkers hosted =
         placement::hosted_workers(ownership.spec().workers, rank, processes);
     const placement::VisitList list = placement::visits_of(plan, hosted, 0, plan.steps());
@@ -325,6 +327,7 @@ void set_selection(PlacementSpec& spec, const py::dict& asked) {
                                                                spec.epochs.value_or(0))};
   take("share", numbers.share);
   take("final", numbers.final_epochs);
+  take("multiple", numbers.multiple);
   take("confidence", numbers.confidence);
   take("budget", numbers.budget);
   take("mix", numbers.mix);

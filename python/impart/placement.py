@@ -94,7 +94,7 @@ def _name_of(function: Callable[..., Any]) -> str:
 
 _WORDS = {"scope": ("part", "all"), "prune": ("easiest", "hardest"), "growth": ("linear", "root")}
 _NUMBERS = ("share", "confidence", "budget", "mix", "threshold", "start", "epsilon")
-_EPOCHS = ("final", "after", "ramp")
+_COUNTS = ("final", "after", "ramp", "multiple")
 #: What a strategy cannot do without, as a share of the run where that is known.
 _SHARES = {"prune": ("after", 0.25), "curriculum": ("ramp", 0.5)}
 
@@ -110,13 +110,13 @@ def selection_keys(spec: PlacementSpec) -> Dict[str, Any]:
         if key in _WORDS and value not in _WORDS[key]:
             raise ConfigError(f"selection: {key} is {value!r}; it must be one of "
                               f"{', '.join(_WORDS[key])}")
-        if key in _EPOCHS:
+        if key in _COUNTS:
             keys[key] = as_count(value, f"selection: {key}")
         elif key in _NUMBERS:
             keys[key] = float(value)
         elif key not in _WORDS and key != "strategy":
             raise ConfigError(f"selection: unknown key '{key}'; there are strategy, "
-                              f"{', '.join((*_NUMBERS, *_EPOCHS, *_WORDS))}")
+                              f"{', '.join((*_NUMBERS, *_COUNTS, *_WORDS))}")
     key, share = _SHARES.get(str(keys["strategy"]), ("", 0))
     if key and key not in keys:
         if spec.epochs is None:

@@ -111,7 +111,7 @@ class UsageTest(CommandTest):
     def test_wrong_commands_get_a_suggestion(self):
         self.fail_with(2, "unknown command 'tarin', did you mean 'train'?", "tarin")
         self.fail_with(2, "unknown command 'ftech', did you mean 'fetch'?", "data", "ftech", "x")
-        self.fail_with(2, "give a command: info, pack, verify, blocks, fetch", "data")
+        self.fail_with(2, "give a command: info, pack, verify, index, blocks, fetch, cache", "data")
         self.fail_with(2, "give a command: train, evaluate, predict")
         self.fail_with(2, "'epochs' is a setting, which is written with its value: epochs=VALUE",
                        "train", "epochs")

@@ -9,8 +9,6 @@ for. IMPART_STOPS (2) says how often processes are stopped or slowed, IMPART_TES
 import os
 import pathlib
 import signal
-import stat
-import subprocess
 import sys
 import tempfile
 import time
@@ -18,7 +16,10 @@ import unittest
 
 os.environ["FAILING_JOB"] = os.environ.get("FAILING_JOB") or sys.argv.pop(1)
 
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "support"))
+
 from failure_test import DRAW, LIMIT, PROCESSES, Job, wait_until  # noqa: E402
+from namespaced_hosts import NamespacedHosts  # noqa: E402
 
 STOPS = int(os.environ.get("IMPART_STOPS", "2"))
 TIMEOUT = 3.0
@@ -78,64 +79,19 @@ class LivenessTest(unittest.TestCase):
                          r"process 2 \(in sum, epoch 1, step 20, heard of 0 s ago\)")
 
 
-def run(*command):
-    return subprocess.run(command, capture_output=True, text=True)
-
-
-class Link:
-    """Two network namespaces of this machine with a cable between them."""
-
-    NAMES = ["impart-a", "impart-b"]
-    ADDRESSES = ["10.213.77.1", "10.213.77.2"]
-
-    def __init__(self):
-        self.reason = self.make()
-
-    def make(self):
-        self.remove()
-        commands = [["ip", "netns", "add", name] for name in self.NAMES]
-        commands.append(["ip", "link", "add", "impart-a0", "netns", self.NAMES[0], "type", "veth",
-                         "peer", "name", "impart-b0", "netns", self.NAMES[1]])
-        for name, address, device in zip(self.NAMES, self.ADDRESSES, ["impart-a0", "impart-b0"]):
-            inside = ["ip", "-n", name]
-            commands.append([*inside, "addr", "add", f"{address}/24", "dev", device])
-            commands.append([*inside, "link", "set", device, "up"])
-            commands.append([*inside, "link", "set", "lo", "up"])
-        for command in commands:
-            try:
-                done = run(*command)
-            except FileNotFoundError:
-                return "needs ip(8)"
-            if done.returncode != 0:
-                return f"needs network namespaces: {' '.join(command)}: {done.stderr.strip()}"
-        return None
-
-    def cut(self):
-        run("ip", "-n", self.NAMES[1], "link", "set", "impart-b0", "down")
-
-    def remove(self):
-        """With what still runs inside: mpirun's daemon waits for an answer over the cut link."""
-        for name in self.NAMES:
-            try:
-                inside = run("ip", "netns", "pids", name).stdout.split()
-            except FileNotFoundError:
-                return
-            for pid in inside:
-                os.kill(int(pid), signal.SIGKILL)
-            run("ip", "netns", "del", name)
-
-
 class CutLinkTest(unittest.TestCase):
     def test_both_sides_of_a_cut_link_end(self):
-        link = Link()
-        self.addCleanup(link.remove)
-        if link.reason:
-            self.skipTest(link.reason)
-        job = Job("nothing", 0, timeout=TIMEOUT, mpirun=self.mpirun(link))
+        hosts = NamespacedHosts(2)
+        self.addCleanup(hosts.remove)
+        if hosts.reason:
+            self.skipTest(hosts.reason)
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        job = Job("nothing", 0, timeout=TIMEOUT, mpirun=hosts.mpirun(folder.name, per_host=2))
         self.addCleanup(job.clean_up)
         self.assertEqual(len(job.pids), PROCESSES, (job.folder / "stderr").read_text())
         time.sleep(0.5)
-        link.cut()
+        hosts.cut(1)
         cut_at = time.time()
         wait_until(lambda: not job.orphans(), TIMEOUT + LIMIT)
         codes = job.numbers("code")
@@ -146,17 +102,6 @@ class CutLinkTest(unittest.TestCase):
         self.assertTrue(codes.keys() & {0, 1} and codes.keys() & {2, 3}, codes)
         self.assertRegex((job.folder / "stderr").read_text(), "process 2 of 4 was lost: nothing was "
                          r"heard of it for \d+ s.*; process 3 of 4 was lost: nothing was heard")
-
-    def mpirun(self, link):
-        """Two processes on each side."""
-        folder = tempfile.TemporaryDirectory()
-        self.addCleanup(folder.cleanup)
-        script = pathlib.Path(folder.name) / "agent"
-        script.write_text("#!/bin/sh\nshift\nexec ip netns exec impart-b sh -c \"$*\"\n")
-        script.chmod(script.stat().st_mode | stat.S_IXUSR)
-        hosts = ",".join(f"{address}:2" for address in link.ADDRESSES)
-        return ["ip", "netns", "exec", "impart-a", "mpirun", "--host", hosts, "--mca",
-                "plm_rsh_agent", str(script), "--mca", "btl", "tcp,self"]
 
 
 if __name__ == "__main__":

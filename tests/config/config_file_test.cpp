@@ -80,7 +80,8 @@ TEST(ConfigFile, NamesTheNearestKeyAndWhereTheWrongOneStands) {
   EXPECT_EQ(error_in("heuristic: stripes\n"),
             "c.yaml:1:1: unknown key 'heuristic', did you mean 'partition.heuristic'?");
   EXPECT_EQ(error_in("store: {folder: x}\n"),
-            "c.yaml:1:9: unknown key 'folder' in store; there are: kind, files, cache, path");
+            "c.yaml:1:9: unknown key 'folder' in store; there are: kind, files, cache, "
+            "cache_policy, cache_path, cache_disk, cooperative, move_from, path, prefetch");
 }
 
 TEST(ConfigFile, SaysWhereAWrongValueStandsAndWhatIsAllowed) {
@@ -97,7 +98,8 @@ TEST(ConfigFile, SaysWhereAWrongValueStandsAndWhatIsAllowed) {
   EXPECT_EQ(error_in("seed:\nepochs: 3\n"), "c.yaml:1:1: seed has no value");
   EXPECT_EQ(error_in("data:\n  root: ~\n"), "c.yaml:2:3: root has no value");
   EXPECT_EQ(error_in("store: partitioned\n"),
-            "c.yaml:1:8: store is a section with the keys kind, files, cache, path");
+            "c.yaml:1:8: store is a section with the keys kind, files, cache, "
+            "cache_policy, cache_path, cache_disk, cooperative, move_from, path, prefetch");
 }
 
 TEST(ConfigFile, RefusesWhatIsNoConfiguration) {
@@ -174,9 +176,9 @@ TEST(ConfigFile, ErrorsOfOverridesNameTheArgument) {
             "override 'partitoin.warmup=2': unknown key 'partitoin', did you mean 'partition'?");
   EXPECT_EQ(error_of_override("interval=2"),
             "override 'interval=2': unknown key 'interval', did you mean 'partition.interval'?");
-  EXPECT_EQ(
-      error_of_override("store=partitioned"),
-      "override 'store=partitioned': store is a section with the keys kind, files, cache, path");
+  EXPECT_EQ(error_of_override("store=partitioned"),
+            "override 'store=partitioned': store is a section with the keys kind, files, cache, "
+            "cache_policy, cache_path, cache_disk, cooperative, move_from, path, prefetch");
   EXPECT_EQ(error_of_override("epochs"), "override 'epochs': expected key=value");
   EXPECT_TRUE(error_of_override("=3").starts_with("override '=3': unknown key ''"));
 }

@@ -39,7 +39,7 @@ bool is_valid(const RunConfig& config) {
 /// Runs on images, on language, on texts with classes, with coarse classes, and from a file of
 /// owners: from one to another several keys would have to change at once.
 std::vector<RunConfig> starts() {
-  std::vector<RunConfig> configs(5);
+  std::vector<RunConfig> configs(6);
   configs[1].data.name = "generated";
   configs[1].model.name = "gpt-tiny";
   configs[2].data.name = "table";
@@ -49,6 +49,9 @@ std::vector<RunConfig> starts() {
   configs[3].data.coarse = true;
   configs[4].partition.start = "file";
   configs[4].partition.start_file = "owners.csv";
+  configs[5].store.files = true;
+  configs[5].store.cache_path = "cache";
+  configs[5].store.cache_disk = 5;
   return configs;
 }
 
@@ -58,7 +61,7 @@ TEST(ConfigText, RoundTripsAnyConfigThatIsValid) {
   std::set<std::string> changed;
   for (const RunConfig& start : starts()) {
     ASSERT_TRUE(is_valid(start)) << to_yaml(start);
-    for (int i = 0; i < 25; ++i) {
+    for (int i = 0; i < 10; ++i) {
       RunConfig config = testing::random_config(start, schema, random, is_valid);
       config.output = "a \"quoted\": {name} # [no] 'comment' \\ ü";
       ASSERT_EQ(through_yaml(config), config) << to_yaml(config);
@@ -146,7 +149,14 @@ TEST(ConfigText, LeavesOutOfTheHashWhatTheHeaderSays) {
                                                "importance.token_losses",
                                                "importance.dissimilarity",
                                                "partition.save",
+                                               "store.cache_path",
                                                "store.path",
+                                               "store.prefetch",
+                                               "remote.connections",
+                                               "remote.retries",
+                                               "remote.timeout",
+                                               "remote.least_rate",
+                                               "remote.gap",
                                                "comm.timeout",
                                                "checkpoint.every",
                                                "checkpoint.keep",

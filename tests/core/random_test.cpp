@@ -57,6 +57,17 @@ TEST(RandomStream, DrawsBelowABoundWithoutBias) {
   EXPECT_LT(chi_squared, 20.5);  // 99.9 % quantile with 5 degrees of freedom
 }
 
+TEST(Philox, GivesManyBlocksAsItGivesOne) {
+  const PhiloxCounter first{0xfffffff8, 7, 8, 9};  // its first word overflows
+  const PhiloxKey key{10, 11};
+  PhiloxWords words{};
+  philox4x32_10_blocks(first, key, words);
+  for (std::uint32_t block = 0; block < kPhiloxBlocks; ++block) {
+    const PhiloxCounter expected = philox4x32_10({first[0] + block, 7, 8, 9}, key);
+    for (std::uint32_t i = 0; i < 4; ++i) ASSERT_EQ(words[4 * block + i], expected[i]) << block;
+  }
+}
+
 TEST(RandomStream, RejectsTheSurplusOfLargeBounds) {
   // Just over half of 2^32: nearly half of all words must be rejected.
   auto random = stream();

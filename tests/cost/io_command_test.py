@@ -225,7 +225,8 @@ class SecondsTest(IoTest):
     def test_the_example_of_the_help_runs(self):
         text = self.succeed("--help")
         command = text[text.index("impart io --examples 1281167"):text.index("in seconds")]
-        out = self.succeed(*command.replace("\\\n", " ").split()[2:])
+        # With fewer examples: sanitizers take minutes for as many.
+        out = self.succeed(*command.replace("\\\n", " ").replace("1281167", "12811").split()[2:])
         self.assertIn("128 nodes: network 25 Gb/s", out)
 
     def test_wrong_rates_are_explained(self):

@@ -2,7 +2,9 @@
 the results kept in git: python3 answers_test.py"""
 
 import csv
+import itertools
 import math
+import operator
 import pathlib
 import re
 import statistics
@@ -115,6 +117,48 @@ class FastRecipe(unittest.TestCase):
             if arm in chances:
                 adjusted = 2 * chances[arm] if arm == smallest else chances[arm]
                 self.assertAlmostEqual(float(written), adjusted, delta=0.006)
+
+
+class Selection(unittest.TestCase):
+    """Which visits can be saved: every number of the table, from the runs."""
+
+    def flipped(self, pairs):
+        """How many of all choices of signs give a mean as far from 0."""
+        found = abs(sum(pairs)) - 1e-9
+        signs = itertools.product([1, -1], repeat=len(pairs))
+        return sum(abs(sum(map(operator.mul, sign, pairs))) >= found for sign in signs) / 2 ** len(pairs)
+
+    def test_the_table_is_that_of_the_runs(self):
+        runs = {}
+        with open(ROOT / "experiments/gpu/results/selection-fast94.csv", newline="") as file:
+            for run in csv.DictReader(file):
+                runs.setdefault(run["arm"], {})[run["seed"]] = run
+        table = rows(ROOT / "docs/answers/selection.md", "| setting | n | accuracy |")
+        self.assertEqual({row[0] for row in table}, set(runs))
+        chances, written = {}, {}
+        for arm, n, accuracy, difference, interval, p, visits, seconds in table:
+            with self.subTest(arm):
+                value = lambda name: [float(run[name]) for run in runs[arm].values()]
+                own = value("best_accuracy")
+                self.assertEqual(int(n), len(own))
+                self.assertEqual(accuracy, f"{statistics.mean(own):.3f} ± {statistics.stdev(own):.3f}")
+                self.assertEqual(visits, f"{statistics.mean(value('visits')):,.0f}".replace(",", " "))
+                self.assertEqual(seconds, f"{statistics.mean(value('seconds_train')):.2f} s")
+                if arm == "vanilla":
+                    continue
+                base = runs["vanilla"]
+                pairs = [float(run["best_accuracy"]) - float(base[seed]["best_accuracy"])
+                         for seed, run in runs[arm].items() if seed in base]
+                middle = statistics.mean(pairs)
+                half = quantile_of_t(len(pairs) - 1) * statistics.stdev(pairs) / math.sqrt(len(pairs))
+                signed = lambda number: f"{number:+.3f}".replace("-", "−")
+                self.assertEqual(difference, signed(middle))
+                self.assertEqual(interval, f"{signed(middle - half)} … {signed(middle + half)}")
+                chances[arm], written[arm] = self.flipped(pairs), float(p)
+        adjusted = 0
+        for rank, arm in enumerate(sorted(chances, key=chances.get)):  # Holm
+            adjusted = max(adjusted, (len(chances) - rank) * chances[arm])
+            self.assertAlmostEqual(written[arm], adjusted, delta=0.0006)
 
 
 if __name__ == "__main__":

@@ -23,13 +23,14 @@ Target read_config, read_study, read_machine, read_scores_csv, read_integers_csv
     read_mds_array, read_idx, read_packed_idx, read_cifar, read_photo, read_tokenizer, read_tokens,
     read_pickle, read_text_table, read_manifest, read_ledger_file, read_summary_file,
     read_text_records, read_image_records, read_model_card, read_study_record, read_published,
-    read_kept, read_sums_file, read_stamp_file, read_archive, read_journal;
+    read_kept, read_sums_file, read_stamp_file, read_archive, read_journal, read_folder_index,
+    read_file_sums;
 Seeds config_seeds, study_seeds, machine_seeds, csv_seeds, txt_seeds, npy_seeds, tensors_seeds,
     table_seeds, mds_index_seeds, mds_shard_seeds, mds_zip_seeds, mds_array_seeds, idx_seeds,
     packed_idx_seeds, cifar_seeds, photo_seeds, tokenizer_seeds, tokens_seeds, pickle_seeds,
     text_table_seeds, manifest_seeds, ledger_seeds, summary_seeds, model_card_seeds,
     text_record_seeds, image_record_seeds, study_record_seeds, published_seeds, kept_seeds,
-    sums_seeds, stamp_seeds, archive_seeds, journal_seeds;
+    sums_seeds, stamp_seeds, archive_seeds, journal_seeds, folder_index_seeds, file_sums_seeds;
 
 struct TargetRow {
   std::string_view name;
@@ -73,6 +74,8 @@ inline constexpr TargetRow kTargets[] = {
     {"stamp", read_stamp_file, stamp_seeds},
     {"archive", read_archive, archive_seeds, 16384},
     {"journal", read_journal, journal_seeds},
+    {"folder-index", read_folder_index, folder_index_seeds},
+    {"file-sums", read_file_sums, file_sums_seeds},
 };
 static_assert(names_are_unique(kTargets));
 

@@ -60,6 +60,34 @@ class SelectionContract : public ::testing::TestWithParam<std::string_view> {
   }
 };
 
+TEST_P(SelectionContract, HidesSoMuchLessThatAllMakeTheSameWholeSteps) {
+  if (GetParam() == "prune") GTEST_SKIP() << "what goes for good goes once";
+  constexpr std::uint64_t kBatch = 8;
+  std::uint64_t shorter = 0;
+  for_each_case(3, [&](const ContractCase& c, SelectionSpec spec, const Selected& any) {
+    spec.multiple = kBatch;
+    const Selected selected = select(c, spec);
+    const Parts parts = c.previous.parts();
+    std::uint64_t most = 0, wanted = 0;
+    for (std::uint32_t worker = 0; worker < parts.workers(); ++worker) {
+      most = std::max<std::uint64_t>(most, selected.visits.of(WorkerId{worker}).size());
+      wanted = std::max<std::uint64_t>(wanted, any.visits.of(WorkerId{worker}).size());
+    }
+    ASSERT_GE(most, wanted) << c.describe();
+    ASSERT_LT(most, wanted + kBatch) << c.describe();
+    for (std::uint32_t worker = 0; worker < parts.workers(); ++worker) {
+      const std::uint64_t visits = selected.visits.of(WorkerId{worker}).size();
+      const std::uint64_t part = parts.of(WorkerId{worker}).size();
+      ASSERT_TRUE(visits == part || (visits == most && visits % kBatch == 0))
+          << visits << " of " << part << ": " << c.describe();
+      shorter += visits != part;
+    }
+  });
+  if (GetParam() != "all" && GetParam() != "weights") {
+    EXPECT_GT(shorter, 0u);
+  }
+}
+
 TEST_P(SelectionContract, VisitsNothingButTheWorkersOwnPart) {
   for_each_case(1, [](const ContractCase& c, const SelectionSpec&, const Selected& selected) {
     ASSERT_EQ(selected.visits.workers(), c.workers);
@@ -88,6 +116,7 @@ TEST_P(SelectionContract, GivesWeightsThatSumToThePartsSizeWhereItPromisesThat) 
   if (!entry().needs.keeps_sum) GTEST_SKIP() << "promises nothing";
   for_each_case(1, [](const ContractCase& c, SelectionSpec spec, const Selected&) {
     spec.scope = SelectionScope::kPart;
+    spec.multiple = 1 + 7 * (c.number % 2);
     const Selected selected = select(c, spec);
     const auto sizes = c.previous.sizes();
     for (std::uint32_t worker = 0; worker < c.workers; ++worker) {

@@ -62,6 +62,45 @@ TEST(StepPlan, CountsTheVisitsOfAStretch) {
   }
 }
 
+TEST(StepPlan, SharesALastStepThatWouldBeTooShort) {
+  const StepPlan plan(make_order({9, 7, 0, 5}), 4, Uneven::kWeight, LastStep::kShared);
+  ASSERT_EQ(plan.steps(), 3u);
+  EXPECT_EQ(plan.examples_in(0), 12u);
+  EXPECT_EQ(numbers(plan.batch_of(WorkerId{0}, 1)), (Ids{16, 15}));
+  EXPECT_EQ(numbers(plan.batch_of(WorkerId{0}, 2)), (Ids{14, 13, 12}));
+  EXPECT_EQ(numbers(plan.batch_of(WorkerId{1}, 1)), (Ids{7, 6}));
+  EXPECT_EQ(numbers(plan.batch_of(WorkerId{1}, 2)), (Ids{5}));
+  EXPECT_EQ(plan.examples_in(1), 5u);
+  EXPECT_EQ(plan.examples_in(2), 4u);
+  EXPECT_EQ(plan.visits_between(WorkerId{0}, 1, 2), 2u);
+}
+
+TEST(StepPlan, SharedLastStepsVisitAllOnceAndNoneIsTooShort) {
+  for (const auto& sizes : kSizes) {
+    for (const std::uint32_t batch : {1u, 2u, 3u, 4u}) {
+      const Parts order = make_order(sizes);
+      const StepPlan plan(order, batch, Uneven::kWeight, LastStep::kShared);
+      for (std::uint32_t worker = 0; worker < order.workers(); ++worker) {
+        const Visits visits = visits_of_worker(plan, worker);
+        EXPECT_EQ(visits.ids, numbers(order.of(WorkerId{worker})));
+        EXPECT_EQ(visits.observed, visits.ids);
+        for (std::uint32_t step = 0; step < plan.steps(); ++step) {
+          EXPECT_LE(plan.batch_of(WorkerId{worker}, step).size(), batch);
+        }
+      }
+      if (plan.steps() < 2) continue;
+      const std::uint64_t last = plan.examples_in(plan.steps() - 1);
+      EXPECT_GE(2 * last + plan.workers(), plan.examples_in(plan.steps() - 2));
+    }
+  }
+}
+
+TEST(StepPlan, LeavesALastStepOfHalfTheExamples) {
+  const StepPlan plan(make_order({6, 6}), 4, Uneven::kWeight, LastStep::kShared);
+  EXPECT_EQ(plan.examples_in(0), 8u);
+  EXPECT_EQ(plan.examples_in(1), 4u);
+}
+
 TEST(StepPlan, CutsOrdersIntoBatches) {
   const StepPlan plan(make_order({5, 3}), 2, Uneven::kWeight);
   EXPECT_EQ(plan.workers(), 2u);

@@ -67,7 +67,7 @@ TEST(LedgerFile, HasThePromisedMembers) {
   EXPECT_EQ(record.at("epoch"), 4);
   EXPECT_EQ(record.at("workers").at(2).at("worker"), 2);
   EXPECT_EQ(record.at("workers").at(1).at("flows_received"), 7);
-  EXPECT_EQ(record.at("workers").at(1).size(), 15u);
+  EXPECT_EQ(record.at("workers").at(1).size(), 18u);
   EXPECT_EQ(record.at("processes").at(0).at("rank"), 0);
   EXPECT_EQ(record.at("processes").at(0).at("sends"), 21);
   EXPECT_EQ(record.at("processes").at(0).at("seconds").size(), 15u);

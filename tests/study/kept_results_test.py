@@ -120,6 +120,12 @@ class KeptResults(KeptTest):
                 self.assertIn(message, self.report("results.csv", code=65))
                 self.assertEqual((self.folder / "results.csv").read_text(), damaged)
 
+    def test_need_their_folder_before_anything_runs(self):
+        for more in [[], ["--dry-run"]]:
+            self.fail_with(2, "--results there/results.csv: there is no folder there; make it first",
+                           self.write(), "--results", "there/results.csv", *more)
+        self.assertFalse((self.study / "runs").exists())
+
     def test_that_somebody_else_changes_are_not_overwritten(self):
         self.behave({"*": {"epoch_seconds": 0.2}})
         process = self.start(self.write(), "--results", "results.csv", "--jobs", 1)

@@ -5,13 +5,15 @@
 
 #include "impart/data/images/image_set.h"
 #include "impart/data/payloads/example_set.h"
+#include "impart/data/remote/remote_spec.h"
 
 namespace impart::data {
 
 /// Which data, and how much of it.
 struct DataSpec {
   std::string name = "shapes";  ///< a row of kDatasets (data/datasets.h)
-  std::string root = {};        ///< the folder that holds the files; `shapes` needs none
+  std::string root = {};        ///< the folder that holds the files; `shapes` needs none; `mds` and
+                                ///< `imagefolder` may be on a server: https://, http://, s3://
   /// Train on so many examples only; 0 = all. They are the first ones, but of `imagefolder`, whose
   /// examples are ordered by class, they are spread evenly over all.
   std::uint64_t limit = 0;
@@ -25,6 +27,8 @@ struct DataSpec {
 
   /// `mds`: which columns hold the image and its class; empty: found out from their encodings.
   std::string image_column = {}, label_column = {};
+
+  RemoteSpec remote = {};  ///< how a server is asked, where the root is on one
 };
 
 /// Reads or makes a data set, all of it, into memory. Pure but for reading files. DataError names

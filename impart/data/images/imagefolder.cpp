@@ -16,9 +16,10 @@
 
 #include "impart/core/error.h"
 #include "impart/data/images/datasets.h"
-#include "impart/data/images/photo_crop.h"
-#include "impart/data/images/photo_decoder.h"
+#include "impart/data/images/folder_index.h"
+#include "impart/data/images/photo_set.h"
 #include "impart/data/payloads/file_ranges.h"
+#include "impart/data/remote/object_url.h"
 
 // Class folders, as torchvision's ImageFolder reads them:
 //
@@ -231,19 +232,9 @@ FoundPart thinned_out(FoundPart part, std::uint64_t limit) {
   return kept;
 }
 
-ExampleSet set_of(FoundPart part, const std::vector<std::string>& classes,
-                  std::shared_ptr<const PayloadDecoder> decoder, std::uint32_t size) {
-  return {.payloads = make_file_range_source(std::move(part.ranges)),
-          .decoder = std::move(decoder),
-          .channels = 3,
-          .height = size,
-          .width = size,
-          .classes = static_cast<std::uint32_t>(classes.size()),
-          .labels = std::move(part.labels),
-          .mean = {std::begin(kPhotoMean), std::end(kPhotoMean)},
-          .std = {std::begin(kPhotoStd), std::end(kPhotoStd)},
-          .resize = usual_resize(size),
-          .class_names = classes};
+ExampleSet set_of(FoundPart part, const std::vector<std::string>& classes, std::uint32_t size) {
+  return photo_set(make_file_range_source(std::move(part.ranges)), std::move(part.labels), classes,
+                   size);
 }
 
 std::string folder_of_part(const std::string& root, std::initializer_list<const char*> names) {
@@ -259,18 +250,17 @@ std::string folder_of_part(const std::string& root, std::initializer_list<const 
 }  // namespace
 
 ExampleData open_imagefolder(const DataSpec& spec) {
+  if (is_remote(spec.root)) return open_remote_imagefolder(spec);
   const std::string train_path = folder_of_part(spec.root, {"train"});
   const std::string test_path = folder_of_part(spec.root, {"val", "test"});
-  const std::uint32_t size = spec.image_size == 0 ? PhotoSpec{}.size : spec.image_size;
-  const auto decoder = make_photo_decoder({.size = size});
   const std::vector<std::string> classes = find_classes(train_path);
   FoundPart train = find_part(train_path, classes, classes);
   FoundPart test = find_part(test_path, find_classes(test_path), classes);
   ExampleData data;
   if (!train.others.empty()) data.notes.push_back(left_out_note(train_path, train.others));
   if (!test.others.empty()) data.notes.push_back(left_out_note(test_path, test.others));
-  data.train = set_of(thinned_out(std::move(train), spec.limit), classes, decoder, size);
-  data.test = set_of(std::move(test), classes, decoder, size);
+  data.train = set_of(thinned_out(std::move(train), spec.limit), classes, spec.image_size);
+  data.test = set_of(std::move(test), classes, spec.image_size);
   return data;
 }
 

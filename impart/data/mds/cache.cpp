@@ -7,6 +7,15 @@
 
 namespace impart::data {
 
+MdsShardCache::MdsShardCache(std::uint64_t most_bytes)
+    : MdsShardCache(most_bytes,
+                    [](const MdsIndex& index, const MdsShard& shard, std::uint64_t& bytes) {
+                      auto loaded = load_mds_shard(index.folder, shard, bytes);
+                      const std::string path = index.folder + '/' + shard.raw.name;
+                      check_mds_hashes(path, shard.raw, loaded, true);
+                      return loaded;
+                    }) {}
+
 std::shared_ptr<MdsShardCache::Slot> MdsShardCache::slot_of(const MdsShard& entry,
                                                             std::size_t shard) {
   std::list<std::shared_ptr<Slot>> dropped;  // freed outside the lock
@@ -36,8 +45,7 @@ MdsShardCache::Bytes MdsShardCache::get(const MdsIndex& index, std::size_t shard
   const std::lock_guard lock(slot->loading);
   if (slot->contents != nullptr) return slot->contents;
   // A failure leaves the slot empty: the next one who asks tries again, and gets the same message.
-  auto loaded = load_mds_shard(index.folder, entry, bytes_from_disk);
-  check_mds_hashes(index.folder + '/' + entry.raw.name, entry.raw, loaded, true);
+  auto loaded = load_(index, entry, bytes_from_disk);
   slot->contents = std::make_shared<const std::vector<std::byte>>(std::move(loaded));
   return slot->contents;
 }

@@ -10,8 +10,10 @@
 #include "impart/data/images/photo_crop.h"
 #include "impart/data/images/photo_decoder.h"
 #include "impart/data/mds/decoder.h"
+#include "impart/data/mds/remote_source.h"
 #include "impart/data/mds/sidecars.h"
 #include "impart/data/mds/source.h"
+#include "impart/data/remote/object_url.h"
 
 namespace impart::data {
 namespace {
@@ -30,7 +32,7 @@ auto in_index(const MdsIndex& index, Function&& function) {
   }
 }
 
-std::vector<std::uint32_t> scan_labels(const MdsSource& source, const std::string& column_name,
+std::vector<std::uint32_t> scan_labels(const MdsSamples& source, const std::string& column_name,
                                        const Progress& progress) {
   const std::vector<MdsColumn>& columns = source.index().columns;
   const std::size_t column =
@@ -50,7 +52,7 @@ std::vector<std::uint32_t> scan_labels(const MdsSource& source, const std::strin
   return labels;
 }
 
-std::shared_ptr<const MdsSampleDecoder> make_decoder(const MdsSource& source,
+std::shared_ptr<const MdsSampleDecoder> make_decoder(const MdsSamples& source,
                                                      const MdsSetSpec& spec) {
   std::vector<std::byte> sample;
   if (source.examples() > 0) {
@@ -89,13 +91,46 @@ void check_names(const std::string& folder, const ExampleSet& set) {
                               set.class_names.size(), set.classes - 1));
 }
 
+/// The samples and what is known of them.
+struct OpenedMds {
+  std::shared_ptr<const MdsSamples> source;
+  MdsSidecars sidecars;
+};
+
+OpenedMds open_in_folder(const MdsSetSpec& spec) {
+  auto source = std::make_shared<const MdsSource>(
+      MdsSourceSpec{.folder = spec.folder, .limit = spec.limit, .cache_bytes = spec.cache_bytes});
+  const std::uint64_t samples = source->index().samples();
+  return {std::move(source), read_mds_sidecars(spec.folder, samples)};
+}
+
+OpenedMds open_on_server(const MdsSetSpec& spec) {
+  const auto reader = std::make_shared<ObjectReader>(spec.folder, spec.remote);
+  RemoteMds files = fetch_mds_files(*reader);
+  auto source = std::make_shared<const RemoteMdsSource>(
+      RemoteMdsSpec{.reader = reader,
+                    .index = std::move(files.index),
+                    .sums = std::exchange(files.sidecars.sums, {}),
+                    .limit = spec.limit,
+                    .cache_bytes = spec.cache_bytes,
+                    .gap = spec.remote.gap});
+  return {std::move(source), std::move(files.sidecars)};
+}
+
+bool has_mds_index(const std::string& folder, const RemoteSpec& remote) {
+  if (is_remote(folder)) {
+    constexpr std::uint64_t kMostIndexBytes = std::uint64_t{4} << 30;
+    return ObjectReader(folder, remote).read_if_there("index.json", kMostIndexBytes).has_value();
+  }
+  std::error_code ignored;
+  return std::filesystem::exists(folder + "/index.json", ignored);
+}
+
 }  // namespace
 
 ExampleSet open_mds_set(const MdsSetSpec& spec, const Progress& progress) {
-  const auto source = std::make_shared<const MdsSource>(
-      MdsSourceSpec{.folder = spec.folder, .limit = spec.limit, .cache_bytes = spec.cache_bytes});
+  auto [source, sidecars] = is_remote(spec.folder) ? open_on_server(spec) : open_in_folder(spec);
   const auto decoder = make_decoder(*source, spec);
-  MdsSidecars sidecars = read_mds_sidecars(spec.folder, source->index().samples());
   ExampleSet set{.payloads = source,
                  .decoder = decoder,
                  .channels = decoder->layout().channels,
@@ -143,12 +178,11 @@ ExampleData pair_mds_sets(ExampleSet train, ExampleSet test) {
 
 ExampleData open_mds(const DataSpec& spec) {
   const auto has_index = [&](const char* split) {
-    std::error_code ignored;
-    return std::filesystem::exists(fmt::format("{}/{}/index.json", spec.root, split), ignored);
+    return has_mds_index(fmt::format("{}/{}", spec.root, split), spec.remote);
   };
   const char* test = has_index("test") ? "test" : "val";
   for (const char* split : {"train", test}) {
-    if (has_index(split)) continue;
+    if (is_remote(spec.root) || has_index(split)) continue;  // opening tells what a server answers
     throw DataError(
         fmt::format("{}/{}/index.json: there is no such file: data.root must name a "
                     "folder with MDS shards in train/, and in test/ or val/ ('impart "
@@ -160,7 +194,8 @@ ExampleData open_mds(const DataSpec& spec) {
                          .image_column = spec.image_column,
                          .label_column = spec.label_column,
                          .image_size = spec.image_size,
-                         .limit = limit});
+                         .limit = limit,
+                         .remote = spec.remote});
   };
   auto train = open("train", spec.limit);  // its problems are told first
   return pair_mds_sets(std::move(train), open(test, 0));

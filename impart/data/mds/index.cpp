@@ -156,13 +156,16 @@ std::uint64_t MdsIndex::samples() const {
 }
 
 MdsIndex read_mds_index(const std::string& folder) {
-  const InputFile file(folder + "/index.json");
+  return parse_mds_index(folder, InputFile(folder + "/index.json").text());
+}
+
+MdsIndex parse_mds_index(const std::string& folder, std::string_view text) {
   const auto damaged = [&](const std::exception& error) {
     return DataError(
-        fmt::format("{}: not a usable index of MDS shards: {}", file.path(), error.what()));
+        fmt::format("{}/index.json: not a usable index of MDS shards: {}", folder, error.what()));
   };
   try {
-    return parse_index(folder, parse_json(file.text(), "index.json"));
+    return parse_index(folder, parse_json(text, "index.json"));
   } catch (const json::exception& error) {
     throw damaged(error);
   } catch (const DataError& error) {

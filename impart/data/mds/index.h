@@ -5,6 +5,7 @@
 #include <map>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "impart/data/mds/columns.h"
@@ -52,6 +53,8 @@ struct MdsIndex {
 /// different columns, files outside the folder, numbers that cannot be. Whether the shards are what
 /// it says is seen when they are read.
 MdsIndex read_mds_index(const std::string& folder);
+/// The same of an index.json that was read already; the folder is for messages, too.
+MdsIndex parse_mds_index(const std::string& folder, std::string_view text);
 
 /// The text of index.json, and the text that stands in every shard: JSON with sorted keys and
 /// blanks as MosaicML's writer makes it, so that equal samples make equal files.

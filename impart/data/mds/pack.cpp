@@ -78,7 +78,7 @@ class SetPacker {
 
   /// All but the index.
   void pack(PayloadReader& reader) {
-    if (const auto* source = dynamic_cast<const MdsSource*>(set_.payloads.get())) {
+    if (const auto* source = dynamic_cast<const MdsSamples*>(set_.payloads.get())) {
       columns_ = source->index().columns;
       restart();
       for (std::uint64_t i = 0; i < set_.count(); ++i) {
@@ -148,12 +148,13 @@ class SetPacker {
 };
 
 constexpr const char* kFilesOfSets[] = {
-    "train/index.json",  "train/*.mds",        "train/*.mds.zstd",    "train/labels.npy",
-    "train/truth.npy",   "train/classes.json", "train/channels.json", "test/index.json",
-    "test/*.mds",        "test/*.mds.zstd",    "test/labels.npy",     "test/truth.npy",
-    "test/classes.json", "test/channels.json", "val/index.json",      "val/*.mds",
-    "val/*.mds.zstd",    "val/labels.npy",     "val/truth.npy",       "val/classes.json",
-    "val/channels.json",
+    "train/sums.npy",      "train/sums.json",  "test/sums.npy",     "test/sums.json",
+    "val/sums.npy",        "val/sums.json",    "train/index.json",  "train/*.mds",
+    "train/*.mds.zstd",    "train/labels.npy", "train/truth.npy",   "train/classes.json",
+    "train/channels.json", "test/index.json",  "test/*.mds",        "test/*.mds.zstd",
+    "test/labels.npy",     "test/truth.npy",   "test/classes.json", "test/channels.json",
+    "val/index.json",      "val/*.mds",        "val/*.mds.zstd",    "val/labels.npy",
+    "val/truth.npy",       "val/classes.json", "val/channels.json",
 };
 
 /// Only what is a data set of shards and nothing else, or empty, may be replaced: not someone's

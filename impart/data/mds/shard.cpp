@@ -88,11 +88,34 @@ MdsShardFile find_mds_file(const std::string& folder, const MdsShard& shard) {
   std::error_code ignored;
   if (!shard.zip || std::filesystem::exists(raw, ignored)) return {raw, &shard.raw, false};
   std::string zip = folder + '/' + shard.zip->name;
-  if (shard.compression != "zstd" && !shard.compression.starts_with("zstd:")) {
-    throw DataError(
-        fmt::format("{}: compressed by '{}'; only zstd can be read here", zip, shard.compression));
-  }
+  check_mds_compression(zip, shard);
   return {std::move(zip), &*shard.zip, true};
+}
+
+void check_mds_compression(const std::string& path, const MdsShard& shard) {
+  if (shard.compression == "zstd" || shard.compression.starts_with("zstd:")) return;
+  throw DataError(
+      fmt::format("{}: compressed by '{}'; only zstd can be read here", path, shard.compression));
+}
+
+std::vector<std::byte> unzip_mds_shard(const std::string& path, const MdsShard& shard,
+                                       std::span<const std::byte> zipped, std::uint64_t wanted) {
+  check_expansion({path, &*shard.zip, true}, shard);
+  const std::unique_ptr<ZSTD_DStream, decltype(&ZSTD_freeDStream)> stream(ZSTD_createDStream(),
+                                                                          &ZSTD_freeDStream);
+  std::vector<std::byte> bytes(wanted);
+  ZSTD_inBuffer input{zipped.data(), zipped.size(), 0};
+  ZSTD_outBuffer output{bytes.data(), bytes.size(), 0};
+  while (output.pos < output.size) {
+    const std::size_t before = output.pos + input.pos;
+    const std::size_t status = ZSTD_decompressStream(stream.get(), &output, &input);
+    if (ZSTD_isError(status) != 0 || output.pos + input.pos == before) {
+      throw DataError(
+          fmt::format("{}: byte {}: damaged zstd data: {}", path, input.pos,
+                      ZSTD_isError(status) != 0 ? ZSTD_getErrorName(status) : "it ends too early"));
+    }
+  }
+  return bytes;
 }
 
 /// What was read of a compressed file and is still to be uncompressed.

@@ -77,6 +77,14 @@ class MdsShardStream {
 std::vector<std::byte> load_mds_shard(const std::string& folder, const MdsShard& shard,
                                       std::uint64_t& bytes_from_disk);
 
+/// A whole compressed shard (find_mds_file says how) that is in memory, uncompressed, or its first
+/// `wanted` bytes. DataError names `path`.
+std::vector<std::byte> unzip_mds_shard(const std::string& path, const MdsShard& shard,
+                                       std::span<const std::byte> zipped, std::uint64_t wanted);
+
+/// DataError if the shard is compressed in a way that is not known.
+void check_mds_compression(const std::string& path, const MdsShard& shard);
+
 /// Checks the hashes that are listed and known; DataError names the file and both hashes. With
 /// `fast_only`, those that cost next to nothing.
 void check_mds_hashes(const std::string& path, const MdsFile& entry,

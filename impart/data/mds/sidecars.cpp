@@ -73,6 +73,10 @@ MdsSidecars read_mds_sidecars(const std::string& folder, std::uint64_t samples) 
     sidecars.truth = read_truth(path);
     check_length(path, sidecars.truth.size(), samples);
   }
+  if (const std::string path = folder + "/sums.npy"; exists(path)) {
+    sidecars.sums = read_integers(path, "sum");
+    check_length(path, sidecars.sums.size(), samples);
+  }
   read_json(folder + "/classes.json",
             [&](const json& names) { names.get_to(sidecars.class_names); });
   const std::string channels = folder + "/channels.json";

@@ -13,13 +13,20 @@ namespace impart::data {
 ///   truth.npy      how hard each sample is, where that is known
 ///   classes.json   the names of the classes
 ///   channels.json  {"mean": [...], "std": [...]}: what normalisation uses
+///   sums.npy       of every sample the low half of its XXH3 (uint32), which is checked where it
+///                  comes from a server; sums.json has those of the other files (listed_files.h)
 /// Each may be missing, and is then empty here.
 struct MdsSidecars {
   std::vector<std::uint32_t> labels = {};
   std::vector<float> truth = {};
   std::vector<std::string> class_names = {};
   std::vector<float> mean = {}, std = {};
+  std::vector<std::uint32_t> sums = {};
 };
+
+/// The names of these files.
+inline constexpr auto kMdsSidecarNames = {"labels.npy", "truth.npy", "classes.json",
+                                          "channels.json", "sums.npy"};
 
 /// DataError if a file is damaged, or has not `samples` numbers.
 MdsSidecars read_mds_sidecars(const std::string& folder, std::uint64_t samples);

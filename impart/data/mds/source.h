@@ -1,11 +1,9 @@
 #pragma once
 
-#include <functional>
 #include <memory>
 
-#include "impart/core/progress.h"
+#include "impart/data/mds/samples.h"
 #include "impart/data/mds/shard.h"
-#include "impart/data/payloads/payload_source.h"
 
 namespace impart::data {
 
@@ -18,19 +16,15 @@ struct MdsSourceSpec {
   std::uint32_t open_files = 256;  ///< that are kept open at most, besides those being read
 };
 
-/// Told every sample in order; the bytes are valid during the call.
-using MdsVisitor = std::function<void(ExampleId id, std::span<const std::byte> sample)>;
-
 class MdsShardCache;
 
-/// The samples of a folder of MDS shards as payloads: the whole sample as it is stored, so that the
-/// label and all other columns travel with the image.
+/// The samples of a folder of MDS shards.
 ///
 /// Opening reads the front of every shard and checks all offsets; 4 bytes per sample stay in
 /// memory. A read from an uncompressed shard is one pread of just the sample. Random access to
 /// compressed shards is expensive: unless the shard is among the cached ones, all of it is read and
 /// uncompressed for one sample. Compress what is read in order; or give the cache room for all.
-class MdsSource final : public PayloadSource {
+class MdsSource final : public MdsSamples {
  public:
   /// DataError if index.json or the front of a shard is missing, damaged, or contradicts the other.
   explicit MdsSource(const MdsSourceSpec& spec);
@@ -45,9 +39,10 @@ class MdsSource final : public PayloadSource {
   /// can be read at all; compressed ones are uncompressed on the way, and not cached. Needs a block
   /// and twice the largest sample of memory. Returns the bytes that came from disk. DataError as
   /// read().
-  std::uint64_t read_in_order(const MdsVisitor& visit, const Progress& progress = {}) const;
+  std::uint64_t read_in_order(const MdsVisitor& visit,
+                              const Progress& progress = {}) const override;
 
-  const MdsIndex& index() const { return index_; }
+  const MdsIndex& index() const override { return index_; }
 
  private:
   struct Place {

@@ -3,30 +3,15 @@
 #include <algorithm>
 #include <array>
 
+#include "impart/core/philox_round.h"
 #include "impart/core/vector_clones.h"
 
 namespace impart::kernels {
 namespace {
 
-constexpr std::uint32_t kMultiplier0 = 0xD2511F53, kMultiplier1 = 0xCD9E8D57;
-constexpr std::uint32_t kWeyl0 = 0x9E3779B9, kWeyl1 = 0xBB67AE85;
-constexpr int kRounds = 10;
 constexpr int kBlocks = 16;  ///< that are computed side by side
 
 using BlockWords = std::array<std::uint32_t, kBlocks>;
-
-/// One round of philox4x32_10 (impart/core/philox.h) on all blocks.
-IMPART_INLINE void mix(BlockWords& c0, BlockWords& c1, BlockWords& c2, BlockWords& c3,
-                       std::uint32_t key0, std::uint32_t key1) {
-  for (int i = 0; i < kBlocks; ++i) {
-    const std::uint64_t product0 = std::uint64_t{kMultiplier0} * c0[i];
-    const std::uint64_t product1 = std::uint64_t{kMultiplier1} * c2[i];
-    c0[i] = static_cast<std::uint32_t>(product1 >> 32) ^ c1[i] ^ key0;
-    c1[i] = static_cast<std::uint32_t>(product1);
-    c2[i] = static_cast<std::uint32_t>(product0 >> 32) ^ c3[i] ^ key1;
-    c3[i] = static_cast<std::uint32_t>(product0);
-  }
-}
 
 IMPART_INLINE void write_halves(const BlockWords& words, const DropoutMaskSpec& spec, float* mask) {
   for (int i = 0; i < kBlocks; ++i) {
@@ -35,6 +20,7 @@ IMPART_INLINE void write_halves(const BlockWords& words, const DropoutMaskSpec& 
   }
 }
 
+/// As philox4x32_10 (impart/core/philox.h) does, on all blocks.
 IMPART_INLINE void draw_group(const DropoutMaskSpec& spec, std::uint64_t group, float* mask) {
   BlockWords c0, c1, c2, c3;
   const std::uint64_t first = group * kBlocks;
@@ -45,10 +31,10 @@ IMPART_INLINE void draw_group(const DropoutMaskSpec& spec, std::uint64_t group, 
     c3[i] = spec.worker;
   }
   auto [key0, key1] = spec.key;
-  for (int round = 0; round < kRounds; ++round) {
-    mix(c0, c1, c2, c3, key0, key1);
-    key0 += kWeyl0;
-    key1 += kWeyl1;
+  for (int round = 0; round < philox::kRounds; ++round) {
+    for (int i = 0; i < kBlocks; ++i) philox::mix(c0[i], c1[i], c2[i], c3[i], key0, key1);
+    key0 += philox::kWeyl0;
+    key1 += philox::kWeyl1;
   }
   write_halves(c0, spec, mask);
   write_halves(c1, spec, mask + 2 * kBlocks);

@@ -26,6 +26,9 @@ Selected begin_with_easy(const SelectionInput& input, const SelectionSpec& spec)
       hidden[index(id)] = true;
     }
   });
+  show_for_steps(input.parts, spec, hidden, [&](const auto& ids, std::uint64_t count) {
+    return highest(ids, input.scores, count);
+  });
   return {.visits = leave_out(input.parts, hidden)};
 }
 

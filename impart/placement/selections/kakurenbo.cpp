@@ -33,6 +33,9 @@ Selected hide_confident(const SelectionInput& input, const SelectionSpec& spec) 
       hidden[index(id)] = is_sure && input.correct[index(id)] != 0;
     }
   });
+  show_for_steps(input.parts, spec, hidden, [&](const auto& ids, std::uint64_t count) {
+    return lowest(ids, input.scores, count);
+  });
   return {.visits = leave_out(input.parts, hidden)};
 }
 

@@ -107,16 +107,24 @@ std::vector<std::uint32_t> draw(std::span<const double> chances, std::uint64_t c
 class PartSampler {
  public:
   PartSampler(const SelectionInput& input, const SelectionSpec& spec, double shift)
-      : input_(input), spec_(spec), shift_(shift), weights_(input.examples, 1.0f) {}
+      : input_(input), spec_(spec), shift_(shift), weights_(input.examples, 1.0f) {
+    std::vector<std::uint64_t> visits;
+    for (std::uint32_t worker = 0; worker < input.parts.workers(); ++worker) {
+      visits.push_back(wanted(WorkerId{worker}));
+    }
+    common_ = common_visits(visits, spec);
+  }
 
   /// What is unknown is visited once and for sure; the others share the rest of the draws.
   std::vector<ExampleId> sample(WorkerId worker) {
     const auto part = input_.parts.of(worker);
     const std::vector<ExampleId> known = known_of(part, input_.scores);
     std::vector<ExampleId> list;
-    std::set_difference(part.begin(), part.end(), known.begin(), known.end(),
-                        std::back_inserter(list));
-    const std::uint64_t visits = share_with_carry(spec_.budget, part.size(), spec_.epoch);
+    if (known.size() < part.size()) {
+      std::set_difference(part.begin(), part.end(), known.begin(), known.end(),
+                          std::back_inserter(list));
+    }
+    const std::uint64_t visits = common_ > 0 && !part.empty() ? common_ : wanted(worker);
     if (known.empty() || visits <= list.size()) return list;
     const double scale = static_cast<double>(visits) / static_cast<double>(part.size());
     for (const ExampleId id : list) weights_[index(id)] = static_cast<float>(scale);
@@ -125,12 +133,20 @@ class PartSampler {
     RandomStream random = selecting_stream(spec_, worker);
     const auto times = draw(chances, draws, random);
     const double rate = scale / static_cast<double>(draws);
-    list.reserve(visits);
+    const std::size_t sure = list.size();
+    list.resize(visits + 1);
+    std::size_t end = sure;
     for (std::size_t at = 0; at < times.size(); ++at) {
-      for (std::uint32_t time = 0; time < times[at]; ++time) list.push_back(known[at]);
-      if (times[at] > 0) weights_[index(known[at])] = static_cast<float>(rate / chances[at]);
+      // Nobody can predict whether it was drawn: it is written, and counts if it was.
+      list[end] = known[at];
+      for (std::uint32_t time = 1; time < times[at]; ++time) list[end + time] = known[at];
+      end += times[at];
+      const float weight = static_cast<float>(rate / chances[at]);
+      float& kept = weights_[index(known[at])];
+      kept = times[at] > 0 ? weight : kept;
     }
-    const auto drawn = list.begin() + static_cast<std::ptrdiff_t>(visits - draws);
+    list.resize(visits);
+    const auto drawn = list.begin() + static_cast<std::ptrdiff_t>(sure);
     std::inplace_merge(list.begin(), drawn, list.end());
     return list;
   }
@@ -138,9 +154,14 @@ class PartSampler {
   std::vector<float> take_weights() { return std::move(weights_); }
 
  private:
+  std::uint64_t wanted(WorkerId worker) const {
+    return share_with_carry(spec_.budget, input_.parts.of(worker).size(), spec_.epoch);
+  }
+
   const SelectionInput& input_;
   const SelectionSpec& spec_;
   double shift_;
+  std::uint64_t common_ = 0;  ///< visits of all; 0: each its own
   std::vector<float> weights_;
 };
 

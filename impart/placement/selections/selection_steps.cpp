@@ -58,6 +58,16 @@ void hide_some(std::span<ExampleId> ids, std::uint64_t count, RandomStream& rand
   }
 }
 
+std::uint64_t common_visits(std::span<const std::uint64_t> wanted, const SelectionSpec& spec) {
+  if (spec.multiple <= 1 || wanted.empty()) return 0;
+  const std::uint64_t most = *std::max_element(wanted.begin(), wanted.end());
+  return (most + spec.multiple - 1) / spec.multiple * spec.multiple;
+}
+
+std::uint64_t hidden_for(std::uint64_t common, std::uint64_t part, std::uint64_t count) {
+  return common == 0 ? count : part - std::min(part, common);
+}
+
 std::vector<ExampleId> known_of(std::span<const ExampleId> ids, std::span<const float> scores) {
   std::vector<ExampleId> known;
   known.reserve(ids.size());

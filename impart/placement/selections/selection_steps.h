@@ -25,6 +25,36 @@ RandomStream selecting_stream(const SelectionSpec& spec, WorkerId worker);
 /// Hides `count` of these, all alike; their order changes.
 void hide_some(std::span<ExampleId> ids, std::uint64_t count, RandomStream& random, Hidden& hidden);
 
+/// So many visits that no worker has to leave out more than it wanted to, and steps are whole, with
+/// spec.multiple; `wanted` are the visits that each would make. 0: all make what they want.
+std::uint64_t common_visits(std::span<const std::uint64_t> wanted, const SelectionSpec& spec);
+
+/// How many of a part of this size are hidden where `count` would be, if all make `common` visits.
+std::uint64_t hidden_for(std::uint64_t common, std::uint64_t part, std::uint64_t count);
+
+/// Shows again what is hidden beyond that in each part. `first(ids, count)` has those of `ids` that
+/// stay hidden.
+template <class First>
+void show_for_steps(const Parts& parts, const SelectionSpec& spec, Hidden& hidden, First&& first) {
+  if (spec.multiple <= 1) return;
+  std::vector<std::vector<ExampleId>> all(parts.workers());
+  std::vector<std::uint64_t> wanted;
+  for (std::uint32_t worker = 0; worker < parts.workers(); ++worker) {
+    for (const ExampleId id : parts.of(WorkerId{worker})) {
+      if (hidden[index(id)]) all[worker].push_back(id);
+      hidden[index(id)] = false;
+    }
+    wanted.push_back(parts.of(WorkerId{worker}).size() - all[worker].size());
+  }
+  const std::uint64_t common = common_visits(wanted, spec);
+  for (std::uint32_t worker = 0; worker < parts.workers(); ++worker) {
+    const std::uint64_t part = parts.of(WorkerId{worker}).size();
+    for (const ExampleId id : first(all[worker], hidden_for(common, part, all[worker].size()))) {
+      hidden[index(id)] = true;
+    }
+  }
+}
+
 inline bool is_known(float score) {
   return std::isfinite(score);
 }

@@ -4,6 +4,7 @@
 #include <optional>
 
 #include "impart/comm/communicator.h"
+#include "impart/data/payloads/payload_source.h"
 #include "impart/placement/schedule.h"
 #include "impart/run/ledger_file.h"
 #include "impart/run/summary.h"
@@ -29,6 +30,8 @@ class RunCosts {
     std::uint32_t epoch = 0;
     std::uint64_t skipped = 0;           ///< examples that could not be read
     std::uint64_t bytes_statistics = 0;  ///< sent for batch norms since the beginning
+    /// What is read at every visit; null where everything is in memory.
+    const data::PayloadSource* source = nullptr;
   };
   /// The ledger's line of an epoch, and the epoch's share in the summary; the next epoch begins.
   /// Collective: every process calls it, in the same order.
@@ -39,7 +42,7 @@ class RunCosts {
   comm::Communicator& communicator_;
   std::uint32_t workers_;
   comm::Traffic counted_;  ///< of the communicator, in the ledger already
-  std::uint64_t counted_statistics_ = 0;
+  std::uint64_t counted_statistics_ = 0, counted_requests_ = 0;
   PhaseReading seconds_;  ///< of the epoch under way
 };
 

@@ -14,6 +14,7 @@ namespace {
 
 constexpr std::size_t kPassBatch = 512;
 
+/// Batches of one worker each, so that numbers do not depend on who is hosted with whom.
 feed::FeedPlan plan_lists(const placement::Parts& lists, const placement::HostedWorkers& hosted) {
   feed::FeedPlan plan{.augment = false};
   for (std::uint32_t worker = hosted.first; worker < hosted.first + hosted.count; ++worker) {
@@ -28,8 +29,25 @@ feed::FeedPlan plan_lists(const placement::Parts& lists, const placement::Hosted
   return plan;
 }
 
+/// Makes all batches equally long, whosever examples are in them; the last one repeats some: a
+/// GPU's libraries prepare for every new size, which takes longer than the pass.
+void make_even(feed::FeedPlan& plan) {
+  const std::size_t rows = plan.ids.size();
+  plan.ends.clear();
+  for (std::size_t end = 0; end < rows; end += kPassBatch) {
+    plan.ends.push_back(static_cast<std::int64_t>(end + kPassBatch));
+  }
+  for (std::size_t i = 0; plan.ids.size() < plan.ends.size() * kPassBatch; ++i) {
+    const ExampleId repeated = plan.ids[i % rows];
+    plan.ids.push_back(repeated);
+    plan.workers.push_back(plan.workers[i % rows]);
+  }
+}
+
 /// This process's numbers, [numbers, rows], on the host.
 torch::Tensor measure_own(const ForwardPassSpec& spec, feed::FeedPlan plan) {
+  const auto rows = static_cast<std::int64_t>(plan.ids.size());
+  if (spec.feed->device().is_cuda()) make_even(plan);
   const torch::NoGradGuard no_grad;
   spec.model->eval();
   const std::vector<std::int64_t> ends = plan.ends;
@@ -44,7 +62,7 @@ torch::Tensor measure_own(const ForwardPassSpec& spec, feed::FeedPlan plan) {
         .copy_(spec.measure(spec.model->forward(batch.inputs), batch));
   }
   spec.model->train();
-  return mine.to(torch::kCPU).contiguous();
+  return mine.narrow(1, 0, rows).to(torch::kCPU).contiguous();
 }
 
 /// The workers of a process, one after the other.

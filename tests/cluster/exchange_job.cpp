@@ -1,0 +1,121 @@
+// How long exchanges of a strategy take with the partitioned store over MPI, one worker per
+// process, beside what the simulation says of the very same plans:
+//
+//   mpirun … exchange_job STRATEGY EXAMPLES PAYLOAD RATE [EXCHANGES]
+//
+// RATE: of each process's network, for the simulation: 100Mb/s. Prints a line of JSON for each
+// exchange: {"bytes": …, "measured": …, "simulated": …}.
+
+#include <chrono>
+#include <cstring>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include <fmt/format.h>
+
+#include "impart/comm/communicator.h"
+#include "impart/core/error.h"
+#include "impart/cost/cluster/simulated_exchange.h"
+#include "impart/cost/io_strategies.h"
+#include "impart/cost/simulated_placement.h"
+#include "impart/cost/units.h"
+#include "impart/store/partitioned_store.h"
+
+namespace {
+
+using namespace impart;
+
+/// Payloads that tell examples apart.
+class NumberedSource final : public data::PayloadSource {
+ public:
+  NumberedSource(std::uint64_t examples, std::uint64_t bytes)
+      : examples_(examples), bytes_(bytes) {}
+  std::uint64_t examples() const override { return examples_; }
+  std::uint64_t payload_bytes(ExampleId) const override { return bytes_; }
+  std::uint64_t read(ExampleId id, std::span<std::byte> payload) const override {
+    const std::uint64_t number = index(id);
+    for (std::size_t at = 0; at + sizeof(number) <= payload.size(); at += sizeof(number)) {
+      std::memcpy(payload.data() + at, &number, sizeof(number));
+    }
+    return 0;
+  }
+  std::string describe(ExampleId id) const override { return fmt::format("{}", index(id)); }
+
+ private:
+  std::uint64_t examples_, bytes_;
+};
+
+struct Arguments {
+  std::string strategy;
+  std::uint64_t examples, payload;
+  double rate;
+  std::uint32_t exchanges;
+};
+
+Arguments read_arguments(int argc, char** argv) {
+  if (argc < 5) throw ConfigError("exchange_job STRATEGY EXAMPLES PAYLOAD RATE [EXCHANGES]");
+  return {argv[1], std::stoull(argv[2]), std::stoull(argv[3]), cost::parse_rate(argv[4]),
+          argc > 5 ? static_cast<std::uint32_t>(std::stoul(argv[5])) : 1};
+}
+
+placement::PlacementSpec decisions_of(const Arguments& arguments, std::uint32_t workers) {
+  placement::PlacementSpec base;
+  base.workers = workers;
+  base.epochs = 40;
+  base.warmup = 1;
+  const std::string names[] = {arguments.strategy};
+  return cost::make_io_strategies(names, {.base = base, .intervals = {1}, .fractions = {0.1}})
+      .front()
+      .decisions;
+}
+
+double seconds_of_moves(comm::Communicator& communicator, store::Store& store,
+                        const placement::MovePlan& plan) {
+  communicator.barrier();
+  const auto start = std::chrono::steady_clock::now();
+  store.start_moves(plan);
+  store.finish_moves();
+  double seconds[] = {
+      std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count()};
+  communicator.all_reduce_max(seconds);
+  return seconds[0];
+}
+
+void run(const Arguments& arguments) {
+  const auto communicator = comm::make_communicator();
+  const std::uint32_t workers = communicator->size();
+  const auto source = std::make_shared<NumberedSource>(arguments.examples, arguments.payload);
+  const auto store = store::make_partitioned_store({.workers = workers}, *communicator, source);
+  cost::SimulatedPlacement placement(decisions_of(arguments, workers),
+                                     {.examples = arguments.examples});
+  std::uint32_t exchanges = 0;
+  for (const placement::ScheduleEvent& event : placement.schedule()) {
+    if (exchanges > arguments.exchanges) break;
+    const auto change = placement.prepare_epoch(event.epoch);
+    if (event.epoch == 0) store->settle(placement.placement().partition());
+    if (!change || change->plan.moves.empty()) continue;
+    const double measured = seconds_of_moves(*communicator, *store, change->plan);
+    // The first opens connections, and comes from a random partition.
+    if (exchanges++ == 0 || communicator->rank() != 0) continue;
+    const cost::SimulatedExchange simulated = cost::simulate_exchange(
+        change->plan, {.topology = {.kind = cost::TopologyKind::kSwitch,
+                                    .nodes = workers,
+                                    .rate = arguments.rate,
+                                    .latency = 100e-6},
+                       .payload_bytes = static_cast<double>(arguments.payload)});
+    fmt::print("{{\"bytes\": {:.0f}, \"measured\": {:.6f}, \"simulated\": {:.6f}}}\n",
+               simulated.bytes, measured, simulated.seconds);
+  }
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  try {
+    run(read_arguments(argc, argv));
+  } catch (const std::exception& error) {
+    fmt::print(stderr, "exchange_job: {}\n", error.what());
+    return 1;
+  }
+}

@@ -1,0 +1,92 @@
+"""Exchanges between hosts with slow cables take as long as the simulation says.
+
+    exchange_time_test.py PATH_OF_exchange_job [unittest options]
+
+IMPART_CLUSTER=all measures 2, 4 and 8 hosts at 100 Mb/s and 1 Gb/s, and prints a line of CSV for
+each; else one strategy of each kind on 4 hosts at 20 Mb/s, where the processor has little to do.
+"""
+
+import json
+import os
+import pathlib
+import shutil
+import statistics
+import subprocess
+import sys
+import tempfile
+import unittest
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "support"))
+
+from namespaced_hosts import NamespacedHosts  # noqa: E402
+
+JOB = os.path.abspath(sys.argv.pop(1)) if len(sys.argv) > 1 else "exchange_job"
+ALL = os.environ.get("IMPART_CLUSTER") == "all"
+STRATEGIES = ["vanilla", "partial@0.1", "is-pair@0.1", "sticky-stripes@1"]
+# Of a host, for each 100 Mb/s: an exchange takes half a second.
+EXAMPLES = {"vanilla": 400, "partial@0.1": 3200, "is-pair@0.1": 3200, "sticky-stripes@1": 800}
+PAYLOAD = 20_000
+EXCHANGES = 9 if ALL else 3
+NEAR = 0.25
+
+
+def is_busy():
+    return os.getloadavg()[0] > 2 * os.cpu_count()
+
+
+def ratios(rows):
+    return [row["measured"] / row["simulated"] for row in rows]
+
+
+@unittest.skipUnless(shutil.which("mpirun"), "needs mpirun")
+class ExchangeTimeTest(unittest.TestCase):
+    def hosts(self, count, rate):
+        hosts = NamespacedHosts(count, rate)
+        self.addCleanup(hosts.remove)
+        if hosts.reason:
+            self.skipTest(hosts.reason)
+        return hosts
+
+    def measure(self, hosts, strategy, rate):
+        """The exchanges: bytes, seconds measured, seconds simulated."""
+        examples = EXAMPLES[strategy] * len(hosts.names) * rate // 100
+        with tempfile.TemporaryDirectory() as folder:
+            command = [*hosts.mpirun(folder), JOB, strategy, str(examples), str(PAYLOAD), f"{rate}Mb/s",
+                       str(EXCHANGES)]
+            done = subprocess.run(command, text=True, capture_output=True, check=False, timeout=120)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        rows = [json.loads(line) for line in done.stdout.splitlines()]
+        self.assertEqual(len(rows), EXCHANGES)
+        return rows
+
+    def test_measured_and_simulated_seconds_are_near(self):
+        for count, rate in [(4, 20)]:
+            hosts = self.hosts(count, rate)
+            for strategy in STRATEGIES:
+                with self.subTest(strategy=strategy, hosts=count, rate=rate):
+                    best = min(ratios(self.measure(hosts, strategy, rate)))
+                    print(f"{strategy}: {best:.2f}")
+                    self.assertGreater(best, 1 - NEAR)
+                    # The simulation knows no other programs: nothing is too slow beside many of them.
+                    if not is_busy():
+                        self.assertLess(best, 1 + NEAR)
+        if is_busy():
+            self.skipTest(f"the machine is busy (load {os.getloadavg()[0]:.0f}): only checked that nothing was too fast")
+
+    @unittest.skipUnless(ALL, "takes minutes: IMPART_CLUSTER=all")
+    def test_all_of_the_table(self):
+        print("hosts,rate_mbit,strategy,megabytes,measured,simulated,median_ratio,best_ratio")
+        for rate in [100, 1000]:
+            for count in [2, 4, 8]:
+                hosts = self.hosts(count, rate)
+                for strategy in STRATEGIES:
+                    rows = self.measure(hosts, strategy, rate)
+                    size, measured, simulated = [statistics.median(row[name] for row in rows)
+                                                 for name in ["bytes", "measured", "simulated"]]
+                    print(f"{count},{rate},{strategy},{size / 1e6:.1f},{measured:.4f},{simulated:.4f},"
+                          f"{statistics.median(ratios(rows)):.3f},{min(ratios(rows)):.3f}", flush=True)
+                hosts.remove()
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,76 @@
+"""Hosts of a cluster as network namespaces of this machine, each with a cable to one bridge."""
+
+import os
+import pathlib
+import signal
+import stat
+import subprocess
+
+
+def run(*command):
+    return subprocess.run(command, capture_output=True, text=True, check=False)
+
+
+class NamespacedHosts:
+    """`reason` says why there are none; whoever made them must remove() them."""
+
+    BRIDGE = "impart-bridge"
+    NETWORK = "10.213.77"
+
+    def __init__(self, count, megabits=None):
+        """megabits: per second, of each host's cable in each direction."""
+        self.names = [f"impart-host{i}" for i in range(count)]
+        self.addresses = [f"{self.NETWORK}.{i + 1}" for i in range(count)]
+        self.reason = self.make(megabits)
+
+    def make(self, megabits):
+        self.remove()
+        commands = [f"ip netns add {self.BRIDGE}", f"ip -n {self.BRIDGE} link add bridge0 type bridge",
+                    f"ip -n {self.BRIDGE} link set bridge0 up"]
+        for i, (name, address) in enumerate(zip(self.names, self.addresses)):
+            commands += [f"ip netns add {name}",
+                         f"ip link add cable0 netns {name} type veth peer name port{i} netns {self.BRIDGE}",
+                         f"ip -n {name} addr add {address}/24 dev cable0",
+                         f"ip -n {name} link set cable0 up", f"ip -n {name} link set lo up",
+                         f"ip -n {self.BRIDGE} link set port{i} master bridge0",
+                         f"ip -n {self.BRIDGE} link set port{i} up"]
+            if megabits:
+                limit = f"root tbf rate {megabits}mbit burst {max(32, megabits)}kb latency 50ms"
+                commands += [f"tc -n {name} qdisc add dev cable0 {limit}",
+                             f"tc -n {self.BRIDGE} qdisc add dev port{i} {limit}"]
+        for command in commands:
+            try:
+                done = run(*command.split())
+            except FileNotFoundError:
+                return f"needs {command.split()[0]}(8)"
+            if done.returncode != 0:
+                return f"needs network namespaces: {command}: {done.stderr.strip()}"
+        return None
+
+    def cut(self, host):
+        run("ip", "-n", self.names[host], "link", "set", "cable0", "down")
+
+    def remove(self):
+        """With what still runs inside: mpirun's daemon waits for an answer over a cut cable."""
+        for name in [*self.names, self.BRIDGE]:
+            try:
+                inside = run("ip", "netns", "pids", name).stdout.split()
+            except FileNotFoundError:
+                return
+            for pid in inside:
+                os.kill(int(pid), signal.SIGKILL)
+            run("ip", "netns", "del", name)
+
+    def mpirun(self, folder, per_host=1):
+        """mpirun on the first host, which reaches the others without ssh; `folder` is for a script."""
+        script = pathlib.Path(folder) / "agent"
+        # Daemons of one file system that think they are on one machine clean up after each other.
+        script.write_text(f'#!/bin/sh\nhost="impart-host$((${{1##*.}} - 1))"\nshift\n'
+                          f'export TMPDIR="{folder}/$host"\nmkdir -p "$TMPDIR"\n'
+                          'exec ip netns exec "$host" sh -c "$*"\n')
+        script.chmod(script.stat().st_mode | stat.S_IXUSR)
+        hosts = ",".join(f"{address}:{per_host}" for address in self.addresses)
+        return ["ip", "netns", "exec", self.names[0], "mpirun", "--host", hosts,
+                "--mca", "plm_rsh_agent", str(script), "--mca", "plm_rsh_no_tree_spawn", "1",
+                "--mca", "btl", "tcp,self", "--mca", "btl_tcp_if_include", f"{self.NETWORK}.0/24",
+                "--mca", "oob_tcp_if_include", f"{self.NETWORK}.0/24"]
