@@ -10,9 +10,9 @@
 #include <fmt/format.h>
 
 #include "cli/commands.h"
-#include "cli/io_machine.h"
-#include "cli/io_plot.h"
-#include "cli/simulate_output.h"
+#include "cli/io/machine.h"
+#include "cli/io/plot.h"
+#include "cli/simulate/output.h"
 #include "cli/terminal/progress_line.h"
 #include "impart/config/config_file.h"
 #include "impart/core/error.h"

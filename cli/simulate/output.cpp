@@ -1,4 +1,4 @@
-#include "cli/simulate_output.h"
+#include "cli/simulate/output.h"
 
 #include <algorithm>
 

@@ -1,4 +1,4 @@
-#include "cli/io_machine.h"
+#include "cli/io/machine.h"
 
 #include <algorithm>
 #include <string_view>

@@ -1,4 +1,4 @@
-#include "cli/io_plot.h"
+#include "cli/io/plot.h"
 
 #include <array>
 #include <string_view>

@@ -11,9 +11,9 @@
 #include <fmt/format.h>
 
 #include "cli/commands.h"
-#include "cli/io_machine.h"
-#include "cli/io_output.h"
-#include "cli/io_plot.h"
+#include "cli/io/machine.h"
+#include "cli/io/output.h"
+#include "cli/io/plot.h"
 #include "cli/presets.h"
 #include "cli/terminal/progress_line.h"
 #include "impart/config/config_file.h"
