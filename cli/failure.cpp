@@ -29,7 +29,7 @@ Failure current_failure() {
   } catch (const std::bad_alloc&) {
     return {kInternalError, "out of memory"};
   } catch (const std::exception& error) {
-    return {kInternalError, error.what()};
+    return {kInternalError, one_line_of(error)};
   }
 }
 

@@ -1,5 +1,7 @@
 #include "impart/core/error.h"
 
+#include <algorithm>
+
 #include <fmt/format.h>
 
 namespace impart {
@@ -21,6 +23,16 @@ std::string shorten(std::string_view text, std::size_t most) {
   const std::size_t end = next_to_a_character(text, most - most / 4, -1);
   const std::size_t begin = next_to_a_character(text, text.size() - most / 4, 1);
   return fmt::format("{} […{} bytes…] {}", text.substr(0, end), begin - end, text.substr(begin));
+}
+
+std::string one_line_of(const std::exception& error) {
+  constexpr std::string_view kRaised = "\nException raised from ";
+  const std::string_view all = error.what();
+  const std::size_t raised = all.find(kRaised);
+  if (raised == all.npos) return std::string(all);
+  const std::string_view place = all.substr(raised + kRaised.size());
+  return fmt::format("{} (in {})", all.substr(0, all.find('\n')),
+                     place.substr(0, std::min(place.find(" (most recent"), place.find('\n'))));
 }
 
 }  // namespace impart

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstddef>
+#include <exception>
 #include <stdexcept>
 #include <string>
 #include <string_view>
@@ -9,6 +10,10 @@ namespace impart {
 
 /// A text for a message: of what is longer than `most` bytes the middle is left out, and said so.
 std::string shorten(std::string_view text, std::size_t most = 120);
+
+/// What an exception of any library says, in one line: LibTorch's go on with hints and the stack,
+/// of which only the place that raised it stays.
+std::string one_line_of(const std::exception& error);
 
 /// What every exception of the library derives from. The message is one line that says what was
 /// found, where, and what would be right; whoever catches it decides whether to print or exit. What

@@ -168,7 +168,7 @@ RunOutcome run_training(const RunSpec& spec, comm::Communicator& communicator,
     }
     return outcome;
   } catch (const std::exception& error) {
-    if (directory) try_to_mark_failed(spec.config.output, *directory, error.what());
+    if (directory) try_to_mark_failed(spec.config.output, *directory, one_line_of(error));
     throw;
   }
 }

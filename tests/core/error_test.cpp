@@ -24,6 +24,18 @@ TEST(Shorten, CutsNoCharacterInTwo) {
   }
 }
 
+TEST(OneLineOf, IsOneLineWithoutTheStackOfLibTorch) {
+  const std::runtime_error foreign(
+      "CUDA error: operation not permitted\nFor debugging consider this\n\nException raised from "
+      "device_synchronize at /pytorch/c10/cuda/CUDAFunctions.cpp:153 (most recent call first):\n"
+      "frame #0: c10::Error::Error + 0x9d\nframe #1: <unknown function>\n");
+  EXPECT_EQ(one_line_of(foreign),
+            "CUDA error: operation not permitted (in device_synchronize at "
+            "/pytorch/c10/cuda/CUDAFunctions.cpp:153)");
+  EXPECT_EQ(one_line_of(std::runtime_error("out of luck")), "out of luck");
+  EXPECT_EQ(one_line_of(std::runtime_error("cut\nException raised from here")), "cut (in here)");
+}
+
 TEST(Error, IsNotLongerThanAnyoneReads) {
   const DataError error("file.csv: " + std::string(1 << 20, 'x') + " is no number");
   const std::string message = error.what();

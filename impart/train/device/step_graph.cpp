@@ -58,6 +58,8 @@ void StepGraph::replay() {
 void leave_default_stream() {
   const auto current = c10::cuda::getCurrentCUDAStream();
   if (current != c10::cuda::getDefaultCUDAStream()) return;
+  // A device cannot be waited for while any thread records.
+  const std::lock_guard lock(tensors::recording_mutex());
   c10::cuda::device_synchronize();
   c10::cuda::setCurrentCUDAStream(c10::cuda::getStreamFromPool(/*isHighPriority=*/true));
 }
