@@ -39,9 +39,11 @@ struct ExchangeLine {
   std::vector<ExchangePoint> points = {};
 };
 
+/// All keys; of results in one file those that differ between arms.
 results::SettingTexts config_of(const ArmAnalysis& arm) {
-  return arm.arm->runs.empty() ? results::SettingTexts{}
-                               : results::flatten_config(arm.arm->runs.front().config);
+  const auto& runs = arm.arm->runs;
+  if (runs.empty() || runs.front().config.empty()) return arm.arm->settings;
+  return results::flatten_config(runs.front().config);
 }
 
 std::optional<double> exchanged_fraction(const results::SettingTexts& config) {

@@ -2,9 +2,8 @@
 the results kept in git: python3 answers_test.py"""
 
 import csv
-import itertools
+import functools
 import math
-import operator
 import pathlib
 import re
 import statistics
@@ -73,6 +72,7 @@ def beyond(t, degrees, steps=2000):
         * (1 + (i * width) ** 2 / degrees) ** (-(degrees + 1) / 2) for i in range(steps + 1))
 
 
+@functools.cache
 def quantile_of_t(degrees, tail=0.025):
     low, high = 0.0, 100.0
     for _ in range(50):
@@ -119,46 +119,167 @@ class FastRecipe(unittest.TestCase):
                 self.assertAlmostEqual(float(written), adjusted, delta=0.006)
 
 
+def signed(number, digits):
+    return f"{number:+.{digits}f}".replace("-", "−")
+
+
+def thousands(number):
+    return f"{number:,.0f}".replace(",", " ")
+
+
+def spread(values, digits):
+    return f"{statistics.mean(values):.{digits}f} ± {statistics.stdev(values):.{digits}f}"
+
+
+class Paired:
+    """Differences of the runs of two arms with the same seeds, by Student's t."""
+
+    def __init__(self, runs, base):
+        differences = [float(run["best_accuracy"]) - float(base[seed]["best_accuracy"])
+                       for seed, run in runs.items() if seed in base]
+        degrees = len(differences) - 1
+        error = statistics.stdev(differences) / math.sqrt(len(differences))
+        self.pairs = len(differences)
+        self.mean = statistics.mean(differences)
+        self.half = quantile_of_t(degrees) * error
+        self.p = 2 * max(0, beyond(abs(self.mean) / error, degrees))
+
+    def interval(self, digits):
+        return f"{signed(self.mean - self.half, digits)} … {signed(self.mean + self.half, digits)}"
+
+
+def holm(chances):
+    """By name, corrected."""
+    adjusted, found = 0, {}
+    for rank, name in enumerate(sorted(chances, key=chances.get)):
+        adjusted = max(adjusted, min(1, (len(chances) - rank) * chances[name]))
+        found[name] = adjusted
+    return found
+
+
+def written_p(text):
+    return 0 if text.startswith("<") else float(text)
+
+
+def read_runs(path, name=lambda run: run["arm"]):
+    """{arm: {seed: run}}"""
+    runs = {}
+    with open(ROOT / path, newline="") as file:
+        for run in csv.DictReader(file):
+            runs.setdefault(name(run), {})[run["seed"]] = run
+    return runs
+
+
+def column(runs, name):
+    return [float(run[name]) for run in runs.values()]
+
+
 class Selection(unittest.TestCase):
     """Which visits can be saved: every number of the table, from the runs."""
 
-    def flipped(self, pairs):
-        """How many of all choices of signs give a mean as far from 0."""
-        found = abs(sum(pairs)) - 1e-9
-        signs = itertools.product([1, -1], repeat=len(pairs))
-        return sum(abs(sum(map(operator.mul, sign, pairs))) >= found for sign in signs) / 2 ** len(pairs)
-
     def test_the_table_is_that_of_the_runs(self):
-        runs = {}
-        with open(ROOT / "experiments/gpu/results/selection-fast94.csv", newline="") as file:
-            for run in csv.DictReader(file):
-                runs.setdefault(run["arm"], {})[run["seed"]] = run
+        runs = read_runs("experiments/gpu/results/selection-fast94.csv")
         table = rows(ROOT / "docs/answers/selection.md", "| setting | n | accuracy |")
         self.assertEqual({row[0] for row in table}, set(runs))
         chances, written = {}, {}
         for arm, n, accuracy, difference, interval, p, visits, seconds in table:
             with self.subTest(arm):
-                value = lambda name: [float(run[name]) for run in runs[arm].values()]
-                own = value("best_accuracy")
+                own = column(runs[arm], "best_accuracy")
                 self.assertEqual(int(n), len(own))
-                self.assertEqual(accuracy, f"{statistics.mean(own):.3f} ± {statistics.stdev(own):.3f}")
-                self.assertEqual(visits, f"{statistics.mean(value('visits')):,.0f}".replace(",", " "))
-                self.assertEqual(seconds, f"{statistics.mean(value('seconds_train')):.2f} s")
+                self.assertEqual(accuracy, spread(own, 3))
+                self.assertEqual(visits, thousands(statistics.mean(column(runs[arm], "visits"))))
+                self.assertEqual(seconds, f"{statistics.mean(column(runs[arm], 'seconds_train')):.2f} s")
                 if arm == "vanilla":
                     continue
-                base = runs["vanilla"]
-                pairs = [float(run["best_accuracy"]) - float(base[seed]["best_accuracy"])
-                         for seed, run in runs[arm].items() if seed in base]
-                middle = statistics.mean(pairs)
-                half = quantile_of_t(len(pairs) - 1) * statistics.stdev(pairs) / math.sqrt(len(pairs))
-                signed = lambda number: f"{number:+.3f}".replace("-", "−")
-                self.assertEqual(difference, signed(middle))
-                self.assertEqual(interval, f"{signed(middle - half)} … {signed(middle + half)}")
-                chances[arm], written[arm] = self.flipped(pairs), float(p)
-        adjusted = 0
-        for rank, arm in enumerate(sorted(chances, key=chances.get)):  # Holm
-            adjusted = max(adjusted, (len(chances) - rank) * chances[arm])
+                paired = Paired(runs[arm], runs["vanilla"])
+                self.assertEqual(difference, signed(paired.mean, 3))
+                self.assertEqual(interval, paired.interval(3))
+                chances[arm], written[arm] = paired.p, written_p(p)
+        for arm, adjusted in holm(chances).items():
             self.assertAlmostEqual(written[arm], adjusted, delta=0.0006)
+
+
+class Exchange(unittest.TestCase):
+    """How much must be exchanged from parts of one class: both tables, from the runs."""
+
+    EPOCHS = 20
+
+    def setUp(self):
+        self.runs = {arm.replace(" fraction=", " "): runs for arm, runs in
+                     read_runs("experiments/exchange-fraction/results.csv").items()
+                     if "group norm" not in arm}
+        self.page = ROOT / "docs/answers/exchange.md"
+
+    def test_the_table_is_that_of_the_runs(self):
+        table = rows(self.page, "| setting | n | accuracy |")
+        self.assertEqual({row[0] for row in table}, set(self.runs))
+        chances, written = {}, {}
+        for arm, n, accuracy, difference, interval, p, moved, messages in table:
+            with self.subTest(arm):
+                runs = self.runs[arm]
+                self.assertEqual(int(n), len(runs))
+                self.assertEqual(accuracy, spread(column(runs, "best_accuracy"), 2))
+                for text, name in [(moved, "examples_moved"), (messages, "messages")]:
+                    self.assertEqual(text, thousands(statistics.mean(column(runs, name)) / self.EPOCHS))
+                if arm == "global":
+                    continue
+                paired = Paired(runs, self.runs["global"])
+                self.assertEqual(difference, signed(paired.mean, 2))
+                self.assertEqual(interval, paired.interval(2))
+                chances[arm], written[arm] = paired.p, written_p(p)
+        for arm, adjusted in holm(chances).items():
+            self.assertAlmostEqual(written[arm], adjusted, delta=0.0006)
+
+    def test_importance_is_held_against_chance(self):
+        for fraction, *differences in rows(self.page, "| exchanged | is − partial |"):
+            for strategy, text in zip(["is", "is-pair", "ilag-pair"], differences):
+                with self.subTest(f"{strategy} {fraction}"):
+                    paired = Paired(self.runs[f"{strategy} {fraction}"], self.runs[f"partial {fraction}"])
+                    self.assertEqual(text, f"{signed(paired.mean, 2)} ± {paired.half:.2f}")
+
+
+class LocalUpdates(unittest.TestCase):
+    """Where local updates make placement matter: both tables, from the runs."""
+
+    PLACES = {"every step": "step", "every 10 steps": "10", "every 50 steps": "50", "once an epoch": "epoch"}
+
+    @staticmethod
+    def cell_of(run):
+        place = run["config.partition.heuristic"]
+        if run["config.partition.start"] == "by-class":
+            place = "by-class"
+        if run["config.exchange.strategy"] == "is-pair":
+            place += ", is-pair 0.1"
+        if run["config.model.norm"] == "group" or run["arm"] == "vanilla":
+            place = run["arm"]
+        return run["config.workers.outer"], place, run["config.workers.sync"]
+
+    def setUp(self):
+        self.runs = read_runs("experiments/local-placement/results.csv", self.cell_of)
+        self.page = ROOT / "docs/answers/local.md"
+
+    def test_the_table_is_that_of_the_runs(self):
+        for rule, place, *means in rows(self.page, "| outer rule | placement | every step |"):
+            for text, sync in zip(means, self.PLACES.values()):
+                with self.subTest(f"{rule} {place} {sync}"):
+                    runs = self.runs.get((rule, place, sync), {})
+                    expected = spread(column(runs, "best_accuracy"), 2) if runs else ""
+                    self.assertEqual(text, expected + (f" (n {len(runs)})" if len(runs) == 2 else ""))
+
+    def test_differences_are_those_of_paired_seeds(self):
+        table = rows(self.page, "| outer rule | placement | H |")
+        chances = {}
+        for rule, place, sync, difference, interval, p, _ in table:
+            with self.subTest(f"{rule} {place} {sync}"):
+                paired = Paired(self.runs[rule, place, sync], self.runs[rule, "random", sync])
+                self.assertEqual(paired.pairs, 3)
+                self.assertEqual(difference, signed(paired.mean, 2))
+                self.assertEqual(interval, paired.interval(2))
+                self.assertAlmostEqual(float(p), paired.p, delta=0.001)
+                chances[rule, place, sync] = paired.p
+        adjusted = holm(chances)
+        for rule, place, sync, *_, written in table:
+            self.assertAlmostEqual(float(written), adjusted[rule, place, sync], delta=0.006)
 
 
 if __name__ == "__main__":
