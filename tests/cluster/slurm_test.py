@@ -1,6 +1,6 @@
 """Runs and studies under a real Slurm: python3 slurm_test.py path/to/impart
 
-IMPART_CLUSTER=all stops a run ten times, and once by --signal, which Slurm sends within a minute.
+IMPART_CLUSTER=all stops a run ten times more, and once by --signal, which Slurm sends within a minute.
 """
 
 import json
@@ -31,7 +31,7 @@ RUN = ["quick", "threads=1", "data.train_examples=320", "data.test_examples=50",
 STUDY = """
 name: real
 config:
-  epochs: 40
+  epochs: 80
   data: {train_examples: 200, test_examples: 50}
   model: {name: mlp}
   workers: {count: 2, batch: 10}
@@ -118,50 +118,63 @@ class Runs(SlurmTest):
         done = self.run_here("srun", "--mpi=none", "--ntasks=2", IMPART, "train", *RUN, "output=none", code=2)
         self.assertIn("use srun --mpi=pmix", done.stderr)
 
-    def test_a_job_that_is_told_to_stop_is_queued_again_and_ends_as_if_nothing_was(self):
+
+class Stops(SlurmTest):
+    """What is told to stop is queued again, and ends as if nothing had been."""
+
+    def test_a_run_and_a_task_of_an_array(self):  # in one test: Slurm lets both wait for 6 s
+        (self.folder / "study.yaml").write_text(STUDY)
         self.impart("train", *RUN, "epochs=14", "output=unbroken")
-        expected = self.summary("unbroken")["weights_sha256"]
-        for i in range(10 if ALL else 1):
-            job = self.submit_long_run(f"run{i}")
-            self.wait_for(lambda i=i: self.epochs(f"run{i}") >= 2 + i)
-            cluster.run("scancel", "--signal=USR1", job)
-            self.assert_ends_as(f"run{i}", expected)
+        self.impart("study", "study.yaml", "output=unbroken-study", "--jobs", 2)
+        array = self.submit_array()
+        self.stop_run("run", after=2)
+        self.wait_for(lambda: self.epochs("study/runs/stripes/1") >= 1)
+        cluster.run("scancel", "--signal=USR1", f"{array}_1")
+        self.assert_ends_as_unbroken("run")
+        self.assert_study_is_as_unbroken()
+
+    @unittest.skipUnless(ALL, "IMPART_CLUSTER=all")
+    def test_a_run_ten_times(self):
+        self.impart("train", *RUN, "epochs=14", "output=unbroken")
+        for i in range(10):
+            self.stop_run(f"run{i}", after=1 + i)
+            self.assert_ends_as_unbroken(f"run{i}")
 
     @unittest.skipUnless(ALL, "IMPART_CLUSTER=all: Slurm looks at the time every 30 s")
     def test_the_signal_before_the_time_limit_is_enough(self):
         self.impart("train", *RUN, "epochs=3000", "output=unbroken")
-        self.submit_long_run("run", "epochs=3000", options=["--time=1", "--signal=USR1@45"])
-        self.assert_ends_as("run", self.summary("unbroken")["weights_sha256"])
+        self.submit_run("run", "epochs=3000", options=["--time=1", "--signal=USR1@45"])
+        self.assert_ends_as_unbroken("run")
 
-    def submit_long_run(self, folder, *more, options=()):
+    def submit_run(self, folder, *more, options=()):
         return cluster.submit("--ntasks=2", "--nodes=2", "--cpus-per-task=1", "--time=10", *options,
                               f"--output={self.folder}/{folder}.txt", SCRIPTS / "preemption.sbatch", folder, *RUN,
                               "epochs=14", *more, cwd=self.folder)
 
-    def assert_ends_as(self, folder, expected):
+    def stop_run(self, folder, after):
+        job = self.submit_run(folder)
+        self.wait_for(lambda: self.epochs(folder) >= after)
+        cluster.run("scancel", "--signal=USR1", job)
+
+    def assert_ends_as_unbroken(self, folder):
         self.wait_for(cluster.is_empty, 180)
         log = (self.folder / f"{folder}.txt").read_text()
         self.assertTrue((self.folder / folder / "DONE").exists(), log)
         self.assertIn("stopped and checkpointed", log)
-        self.assertEqual(self.summary(folder)["weights_sha256"], expected)
+        self.assertEqual(self.summary(folder)["weights_sha256"], self.summary("unbroken")["weights_sha256"])
 
-
-class Arrays(SlurmTest):
-    def test_an_array_runs_a_study_although_a_task_is_stopped(self):
-        (self.folder / "study.yaml").write_text(STUDY)
-        self.impart("study", "study.yaml", "output=unbroken", "--jobs", 2)
+    def submit_array(self):
         indices = self.impart("study", "study.yaml", "--array", "--dry-run").stdout.strip()
         self.assertEqual(indices, "0-1")
-        job = cluster.submit(f"--array={indices}%2", "--cpus-per-task=1", f"--output={self.folder}/%a.txt",
-                             SCRIPTS / "study-array.sbatch", "study.yaml", cwd=self.folder)
-        self.wait_for(lambda: self.epochs("study/runs/stripes/1") >= 2)
-        status = json.loads(self.impart("study", "--status", "study", "--json").stdout)
-        self.assertIn("running", {run["state"] for run in status["runs"]})
-        cluster.run("scancel", "--signal=USR1", f"{job}_1")
-        self.wait_for(cluster.is_empty, 60)
+        return cluster.submit(f"--array={indices}%2", "--cpus-per-task=1", f"--output={self.folder}/%a.txt",
+                              SCRIPTS / "study-array.sbatch", "study.yaml", cwd=self.folder)
+
+    def assert_study_is_as_unbroken(self):
         self.assertIn("stopped after", (self.folder / "1.txt").read_text())
+        status = json.loads(self.impart("study", "--status", "study", "--json").stdout)
+        self.assertEqual([run["state"] for run in status["runs"]], ["done", "done"], self.logs())
         for run in status["runs"]:
-            unbroken, broken = (self.summary(f"{study}/{run['folder']}") for study in ("unbroken", "study"))
+            unbroken, broken = (self.summary(f"{study}/{run['folder']}") for study in ("unbroken-study", "study"))
             self.assertEqual(unbroken["weights_sha256"], broken["weights_sha256"], run["folder"])
         self.assertEqual(self.impart("study", "study.yaml", "--array", "--dry-run").stdout, "")
         self.impart("report", "study")
@@ -192,7 +205,7 @@ class Launched(SlurmTest):
         return path.read_text().splitlines() if path.exists() else []
 
     def test_a_study_that_is_killed_finds_its_jobs_again(self):
-        self.behave({"*": {"epoch_seconds": 1}})
+        self.behave({"*": {"epoch_seconds": 0.5}})
         first = self.start("--jobs", "4")
         self.wait_for(lambda: len(cluster.jobs()) == 4)
         first.kill()
