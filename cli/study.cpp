@@ -205,7 +205,8 @@ void run_study(const StudyOptions& options) {
     return;
   }
   check_cluster(options.cluster, {.jobs_are_found = options.jobs == kAuto,
-                                  .keeps_results = !options.results.empty()});
+                                  .keeps_results = !options.results.empty(),
+                                  .settings = options.overrides});
   const ChosenFile file = choose_file(PresetKind::kStudy, options.study);
   const study::StudyPlan plan = read_plan(options, file.path);
   if (options.dry_run && options.cluster.is_array()) return print_open_indices(plan, options.retry);

@@ -65,6 +65,12 @@ void check_cluster(const ClusterOptions& options, const OtherWishes& others) {
   if (!options.job_script.empty() && !std::filesystem::is_regular_file(options.job_script)) {
     throw ConfigError(fmt::format("--job-script: there is no file {}", options.job_script));
   }
+  for (const std::string& setting : others.settings) {
+    const bool is_index = setting.find_first_not_of("0123456789/") == std::string::npos;
+    if (options.is_array() && is_index) {
+      throw ConfigError(fmt::format("--array takes its index with '=': --array={}", setting));
+    }
+  }
   if (options.is_array() && others.keeps_results) {
     throw ConfigError(
         "--results is written by one process at a time: when all tasks have ended, the same "

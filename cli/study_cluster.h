@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -32,6 +33,7 @@ void add_cluster_options(CLI::App& command, ClusterOptions& options);
 struct OtherWishes {
   bool jobs_are_found = false;  ///< --jobs auto
   bool keeps_results = false;   ///< --results
+  std::span<const std::string> settings = {};
 };
 /// ConfigError if options contradict each other.
 void check_cluster(const ClusterOptions& options, const OtherWishes& others);

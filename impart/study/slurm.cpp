@@ -12,6 +12,8 @@
 #include "impart/core/error.h"
 #include "impart/study/state.h"
 
+extern char** environ;  // NOLINT: POSIX has it no other way
+
 namespace impart::study {
 namespace {
 
@@ -54,6 +56,21 @@ int number_at(std::string_view text) {
   int number = 0;
   std::from_chars(text.data(), text.data() + text.size(), number);
   return number;
+}
+
+/// A program without what describes the job that this process may be in itself: sbatch would hand
+/// it on, and the new job take the number of tasks for its own.
+std::vector<std::string> outside_of_jobs(const std::string& program) {
+  std::vector<std::string> command = {"/usr/bin/env"};
+  for (char** variable = environ; *variable != nullptr; ++variable) {
+    const std::string_view text = *variable;
+    const std::string_view name = text.substr(0, text.find('='));
+    if (!name.starts_with("SLURM_") || name == "SLURM_CONF") continue;
+    command.emplace_back("-u");
+    command.emplace_back(name);
+  }
+  command.push_back(program);
+  return command;
 }
 
 }  // namespace
@@ -116,7 +133,7 @@ Slurm::Slurm(std::string log)
       scontrol_(slurm_program("scontrol")) {}
 
 std::string Slurm::submit(const std::vector<std::string>& arguments) const {
-  std::vector<std::string> command = {sbatch_};
+  std::vector<std::string> command = outside_of_jobs(sbatch_);
   command.insert(command.end(), arguments.begin(), arguments.end());
   const Question::Answer answer = Question(std::move(command), log_).wait(kSlurmPatience);
   return answer.succeeded ? read_job_id(answer.text) : "";

@@ -160,7 +160,8 @@ SlurmLauncher::SlurmLauncher(const LauncherSpec& spec)
   script_ = spec.directory + "/job.sbatch";
   constexpr std::string_view kPlace = "@PROGRAM@";
   std::string text(kJobScript);
-  text.replace(text.find(kPlace), kPlace.size(), shell_word(absolute_path(spec.program)));
+  text.replace(text.find(kPlace), kPlace.size(),
+               shell_word(std::filesystem::absolute(spec.program)));
   OutputFile file(script_);
   file.write(text);
   file.commit();

@@ -95,7 +95,8 @@ class SlurmTest(unittest.TestCase):
         self.assertTrue(cluster.wait_for(holds, seconds), f"{cluster.jobs()}\n{self.logs()}")
 
     def logs(self):
-        return "".join(f"{path}:\n{path.read_text()}" for path in self.folder.rglob("*.txt"))
+        """Their ends."""
+        return "\n".join(f"{path}:\n{path.read_text()[-1000:]}" for path in self.folder.rglob("*.txt"))
 
     def summary(self, folder):
         return json.loads((self.folder / folder / "summary.json").read_text())
@@ -142,8 +143,8 @@ class Stops(SlurmTest):
 
     @unittest.skipUnless(ALL, "IMPART_CLUSTER=all: Slurm looks at the time every 30 s")
     def test_the_signal_before_the_time_limit_is_enough(self):
-        self.impart("train", *RUN, "epochs=3000", "output=unbroken")
-        self.submit_run("run", "epochs=3000", options=["--time=1", "--signal=USR1@45"])
+        self.impart("train", *RUN, "epochs=200", "output=unbroken")
+        self.submit_run("run", "epochs=200", options=["--time=1", "--signal=USR1@45"])
         self.assert_ends_as_unbroken("run")
 
     def submit_run(self, folder, *more, options=()):
@@ -178,6 +179,18 @@ class Stops(SlurmTest):
             self.assertEqual(unbroken["weights_sha256"], broken["weights_sha256"], run["folder"])
         self.assertEqual(self.impart("study", "study.yaml", "--array", "--dry-run").stdout, "")
         self.impart("report", "study")
+
+
+class Tasks(SlurmTest):
+    def test_a_job_of_a_study_may_have_several_tasks(self):
+        (self.folder / "study.yaml").write_text(STUDY)
+        short = ["study", "study.yaml", "epochs=4", "workers.reduce=exact"]
+        self.impart(*short, "output=here", "--jobs", 2)
+        self.impart(*short, "--launcher", "slurm", "--sbatch", "--ntasks=2 --nodes=2 --cpus-per-task=1")
+        for folder in ("runs/vanilla/1", "runs/stripes/1"):
+            here, apart = self.summary(f"here/{folder}"), self.summary(f"study/{folder}")
+            self.assertEqual((here["processes"], apart["processes"]), (1, 2))
+            self.assertEqual(here["weights_sha256"], apart["weights_sha256"])
 
 
 class Launched(SlurmTest):

@@ -84,6 +84,7 @@ class Arrays(StudyTest):
                        env=environment)
         self.fail_with(2, "there is no run 6: the study has 6 runs, 0 to 5", name, "--array=6")
         self.fail_with(2, "--array=x: give the index of a run", name, "--array=x")
+        self.fail_with(2, "--array takes its index with '=': --array=3/10", name, "--array", "3/10")
         self.fail_with(2, "--results is written by one process", name, "--array=0", "--results", "r.csv")
         self.fail_with(2, "--launcher slurm submits jobs itself", name, "--array=0", "--launcher", "slurm")
         grows = self.write(SMALL.replace("[5, 6]", "{until: 0.1, at_most: 20}"), "grows.yaml")

@@ -4,6 +4,8 @@ A job that is submitted runs at once, as a process; tests/cluster/slurm_test.py 
 """
 
 import os
+import shutil
+import subprocess
 import unittest
 
 from studies import FAKE_ENGINE, StudyTest, wait_until
@@ -11,6 +13,7 @@ from studies import FAKE_ENGINE, StudyTest, wait_until
 # Keeps its arguments, and a file for each job with its process and its name.
 SBATCH = r"""#!/bin/bash
 echo "$*" >> "$FAKE/sbatch.txt"
+echo "$SLURM_NTASKS $SLURM_CONF" > "$FAKE/job.txt"
 if [ -n "$(cat "$FAKE/refuse" 2> /dev/null)" ]; then cat "$FAKE/refuse" >&2; exit 1; fi
 for argument in "$@"; do
   case $argument in
@@ -57,6 +60,18 @@ class Launchers(StudyTest):
         self.assertTrue(first.startswith("--partition=x --comment=two words --parsable --job-name=vanilla/5-"), first)
         self.assertTrue(first.endswith(f"job.sbatch {self.study}/runs/vanilla/5"), first)
         self.assertFalse((self.study / "slurm.log").exists())
+
+    def test_a_study_that_is_a_job_itself_does_not_hand_that_on(self):
+        self.succeed(self.write(), "--launcher", "slurm", env={**self.env, "SLURM_NTASKS": "4", "SLURM_CONF": "mine"})
+        self.assertEqual((self.fake / "job.txt").read_text(), " mine\n")
+
+    @unittest.skipUnless(shutil.which("shellcheck"), "no shellcheck")
+    def test_the_script_is_sound_wherever_the_engine_lies(self):
+        engine = self.folder / "it's an engine"
+        engine.symlink_to(FAKE_ENGINE)
+        self.succeed(self.write(), "--launcher", "slurm", engine=engine, env=self.env)
+        done = subprocess.run(["shellcheck", self.study / "job.sbatch"], text=True, capture_output=True, check=False)
+        self.assertEqual(done.returncode, 0, done.stdout)
 
     def test_a_script_of_the_users_own_gets_the_run_directory(self):
         script = self.folder / "own.sbatch"
