@@ -17,6 +17,7 @@
 #include "impart/run/run_files.h"
 #include "impart/study/launcher.h"
 #include "impart/study/slurm.h"
+#include "impart/study/slurm_script.h"
 #include "impart/study/state.h"
 
 namespace impart::study {
@@ -30,35 +31,9 @@ constexpr Milliseconds kShortestPause = 500ms, kLongestPause = 10s;  ///< betwee
 constexpr auto kFileLook = 200ms;                                    ///< between looks for DONE
 /// What another machine wrote may be seen later than the end of its job.
 constexpr auto kFileDelay = 5s;
-constexpr auto kRetrySubmit = 30s;
+constexpr auto kRetrySubmit = 30s, kRetryAlone = 2s;  ///< the latter while no job is there
+constexpr int kMostRefusals = 60;                     ///< while no job is there
 constexpr auto kFirstAnswer = 60s;
-
-// @PROGRAM@ is replaced. A stop that is new is a reason to go on later, and so is a lost process.
-constexpr std::string_view kJobScript = R"(#!/bin/bash
-# A run of a study; $1 is its run directory. Written by impart study --launcher slurm: what is changed
-# here is written over, but a copy may be given as --job-script.
-#SBATCH --requeue --signal=USR1@120
-threads=${SLURM_CPUS_PER_TASK:-1}
-mpi=()
-if [ "${SLURM_NTASKS:-1}" -gt 1 ]; then mpi=(--mpi=pmix); fi
-stopped_at() { stat -c %.Y "$1/PREEMPTED" 2> /dev/null; }
-before=$(stopped_at "$1")
-srun "${mpi[@]}" --kill-on-bad-exit=1 --cpus-per-task="$threads" \
-  @PROGRAM@ train --resume "$1" threads="$threads"
-code=$?
-after=$(stopped_at "$1")
-if { [ -n "$after" ] && [ "$after" != "$before" ]; } || [ $code = 75 ]; then
-  scontrol requeue "$SLURM_JOB_ID"
-fi
-exit $code
-)";
-
-/// As one word of a shell.
-std::string shell_word(const std::string& text) {
-  std::string word = "'";
-  for (const char c : text) word += c == '\'' ? std::string("'\\''") : std::string(1, c);
-  return word + "'";
-}
 
 /// sbatch replaces %j and the like in names of files.
 std::string literal_path(const std::string& path) {
@@ -123,6 +98,7 @@ class SlurmLauncher : public RunLauncher {
     std::optional<SlurmClock::time_point> gone = {};
   };
 
+  void wait_after_refusal();
   void look_for_results(Ends& ends);
   void ask(Ends& ends);
   void compare(const std::vector<SlurmJob>& known, Ends& ends);
@@ -147,6 +123,8 @@ class SlurmLauncher : public RunLauncher {
   SlurmClock::time_point asked_ = {}, next_question_ = {}, next_look_ = {}, next_submit_ = {};
   Milliseconds pause_ = kShortestPause;
   bool is_silent_ = false;  ///< Slurm does not answer
+  bool has_submitted_ = false;
+  int refusals_ = 0;  ///< of sbatch, one after the other
 };
 
 SlurmLauncher::SlurmLauncher(const LauncherSpec& spec)
@@ -158,12 +136,8 @@ SlurmLauncher::SlurmLauncher(const LauncherSpec& spec)
   found_ = read_jobs(answer.text);
   if (!script_.empty()) return;
   script_ = spec.directory + "/job.sbatch";
-  constexpr std::string_view kPlace = "@PROGRAM@";
-  std::string text(kJobScript);
-  text.replace(text.find(kPlace), kPlace.size(),
-               shell_word(std::filesystem::absolute(spec.program)));
   OutputFile file(script_);
-  file.write(text);
+  file.write(job_script(std::filesystem::absolute(spec.program)));
   file.commit();
 }
 
@@ -197,21 +171,32 @@ bool SlurmLauncher::start(const RunOrder& order) {
   }
   const std::string id = slurm_.submit(arguments);
   if (id.empty()) {
-    const std::string why = fmt::format("sbatch: {}", slurm_.last_words());
-    if (jobs_.empty()) throw IoError(why);
-    note(fmt::format("no further job now, with {} there: {}", jobs_.size(), why));
-    next_submit_ = SlurmClock::now() + kRetrySubmit;
+    wait_after_refusal();
     return false;
   }
+  refusals_ = 0;
+  has_submitted_ = true;
   jobs_.push_back({.order = order, .id = id, .since = SlurmClock::now()});
   ask_soon();
   return true;
+}
+
+/// Jobs whose runs are done count for a limit of jobs until Slurm has let go of them.
+void SlurmLauncher::wait_after_refusal() {
+  const std::string why = fmt::format("sbatch: {}", slurm_.last_words());
+  const bool is_hopeless = !has_submitted_ || refusals_ >= kMostRefusals;
+  if (jobs_.empty() && is_hopeless) throw IoError(why);
+  if (refusals_++ == 0) {
+    note(fmt::format("no further job now, with {} there: {}", jobs_.size(), why));
+  }
+  next_submit_ = SlurmClock::now() + (jobs_.empty() ? kRetryAlone : kRetrySubmit);
 }
 
 RunLauncher::Ends SlurmLauncher::collect() {
   Ends ends;
   look_for_results(ends);
   ask(ends);
+  if (!ends.runs.empty()) next_submit_ = {};  // a limit of jobs may be kept again
   return ends;
 }
 

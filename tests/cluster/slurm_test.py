@@ -24,10 +24,11 @@ SCRIPTS = TESTS.parent / "presets" / "slurm"
 FAKE_ENGINE = TESTS / "study" / "fake_engine.py"
 ALL = os.environ.get("IMPART_CLUSTER") == "all"
 
-# Sums in a fixed order; parts in memory, with examples that change workers before every epoch.
+# Sums in a fixed order; parts in memory, with examples that change workers before every epoch; checkpoints only when
+# it is told to stop.
 RUN = ["quick", "threads=1", "data.train_examples=320", "data.test_examples=50", "model.name=mlp", "workers.batch=8",
        "workers.reduce=exact", "store.kind=partitioned", "importance.ignore=0", "partition.warmup=1",
-       "partition.interval=1"]
+       "partition.interval=1", "checkpoint.every=100"]
 STUDY = """
 name: real
 config:
@@ -37,6 +38,7 @@ config:
   workers: {count: 2, batch: 10}
   partition: {warmup: 1, interval: 2}
   importance: {ignore: 0}
+  checkpoint: {every: 100}
   device: cpu
 arms:
   vanilla: {baseline: true, partition.heuristic: random}
@@ -125,7 +127,7 @@ class Stops(SlurmTest):
 
     def test_a_run_and_a_task_of_an_array(self):  # in one test: Slurm lets both wait for 6 s
         (self.folder / "study.yaml").write_text(STUDY)
-        self.impart("train", *RUN, "epochs=14", "output=unbroken")
+        self.impart("train", *RUN, "epochs=40", "output=unbroken")
         self.impart("study", "study.yaml", "output=unbroken-study", "--jobs", 2)
         array = self.submit_array()
         self.stop_run("run", after=2)
@@ -136,21 +138,21 @@ class Stops(SlurmTest):
 
     @unittest.skipUnless(ALL, "IMPART_CLUSTER=all")
     def test_a_run_ten_times(self):
-        self.impart("train", *RUN, "epochs=14", "output=unbroken")
+        self.impart("train", *RUN, "epochs=40", "output=unbroken")
         for i in range(10):
             self.stop_run(f"run{i}", after=1 + i)
             self.assert_ends_as_unbroken(f"run{i}")
 
     @unittest.skipUnless(ALL, "IMPART_CLUSTER=all: Slurm looks at the time every 30 s")
     def test_the_signal_before_the_time_limit_is_enough(self):
-        self.impart("train", *RUN, "epochs=200", "output=unbroken")
-        self.submit_run("run", "epochs=200", options=["--time=1", "--signal=USR1@45"])
+        self.impart("train", *RUN, "epochs=200", "checkpoint.every=1", "output=unbroken")
+        self.submit_run("run", "epochs=200", "checkpoint.every=1", options=["--time=1", "--signal=USR1@45"])
         self.assert_ends_as_unbroken("run")
 
     def submit_run(self, folder, *more, options=()):
         return cluster.submit("--ntasks=2", "--nodes=2", "--cpus-per-task=1", "--time=10", *options,
                               f"--output={self.folder}/{folder}.txt", SCRIPTS / "preemption.sbatch", folder, *RUN,
-                              "epochs=14", *more, cwd=self.folder)
+                              "epochs=40", *more, cwd=self.folder)
 
     def stop_run(self, folder, after):
         job = self.submit_run(folder)
@@ -158,7 +160,7 @@ class Stops(SlurmTest):
         cluster.run("scancel", "--signal=USR1", job)
 
     def assert_ends_as_unbroken(self, folder):
-        self.wait_for(cluster.is_empty, 180)
+        self.wait_for(cluster.is_empty, 400)
         log = (self.folder / f"{folder}.txt").read_text()
         self.assertTrue((self.folder / folder / "DONE").exists(), log)
         self.assertIn("stopped and checkpointed", log)

@@ -15,6 +15,7 @@ SBATCH = r"""#!/bin/bash
 echo "$*" >> "$FAKE/sbatch.txt"
 echo "$SLURM_NTASKS $SLURM_CONF" > "$FAKE/job.txt"
 if [ -n "$(cat "$FAKE/refuse" 2> /dev/null)" ]; then cat "$FAKE/refuse" >&2; exit 1; fi
+if [ -e "$FAKE/limit" ] && [ "$(squeue | wc -l)" -ge 2 ]; then echo "too many jobs" >&2; exit 1; fi
 for argument in "$@"; do
   case $argument in
     --job-name=*) name=${argument#*=} ;;
@@ -105,6 +106,13 @@ class Launchers(StudyTest):
         (self.fake / "refuse").write_text("sbatch: error: no such partition\n")
         name = self.write()
         self.fail_with(74, "sbatch: sbatch: error: no such partition", name, "--launcher", "slurm", env=self.env)
+
+    def test_a_limit_of_jobs_is_waited_for(self):
+        self.behave({"*": {"epoch_seconds": 0.2}})
+        (self.fake / "limit").touch()
+        out, err = self.succeed(self.write(), "--launcher", "slurm", env=self.env)
+        self.assertIn("no further job now, with 2 there: sbatch: too many jobs", err)
+        self.assertIn("6 of 6 runs done", out)
 
     def test_a_slurm_that_is_silent_for_a_while_is_asked_again(self):
         self.behave({"*": {"epoch_seconds": 0.5}})
