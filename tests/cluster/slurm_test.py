@@ -127,10 +127,10 @@ class Stops(SlurmTest):
 
     def test_a_run_and_a_task_of_an_array(self):  # in one test: Slurm lets both wait for 6 s
         (self.folder / "study.yaml").write_text(STUDY)
-        self.impart("train", *RUN, "epochs=40", "output=unbroken")
+        self.impart("train", *RUN, "epochs=24", "output=unbroken")
         self.impart("study", "study.yaml", "output=unbroken-study", "--jobs", 2)
         array = self.submit_array()
-        self.stop_run("run", after=2)
+        self.stop_run("run", after=1)
         self.wait_for(lambda: self.epochs("study/runs/stripes/1") >= 1)
         cluster.run("scancel", "--signal=USR1", f"{array}_1")
         self.assert_ends_as_unbroken("run")
@@ -138,7 +138,7 @@ class Stops(SlurmTest):
 
     @unittest.skipUnless(ALL, "IMPART_CLUSTER=all")
     def test_a_run_ten_times(self):
-        self.impart("train", *RUN, "epochs=40", "output=unbroken")
+        self.impart("train", *RUN, "epochs=24", "output=unbroken")
         for i in range(10):
             self.stop_run(f"run{i}", after=1 + i)
             self.assert_ends_as_unbroken(f"run{i}")
@@ -152,7 +152,7 @@ class Stops(SlurmTest):
     def submit_run(self, folder, *more, options=()):
         return cluster.submit("--ntasks=2", "--nodes=2", "--cpus-per-task=1", "--time=10", *options,
                               f"--output={self.folder}/{folder}.txt", SCRIPTS / "preemption.sbatch", folder, *RUN,
-                              "epochs=40", *more, cwd=self.folder)
+                              "epochs=24", *more, cwd=self.folder)
 
     def stop_run(self, folder, after):
         job = self.submit_run(folder)
