@@ -19,6 +19,7 @@
 #include "impart/placement/selections.h"
 #include "impart/placement/starts.h"
 #include "impart/store/cache/policies.h"
+#include "impart/study/launcher.h"
 #include <CLI/CLI.hpp>
 
 namespace impart::cli {
@@ -54,6 +55,8 @@ constexpr Entry<PrintTable> kListings[] = {
      [] { print_table(data::kAugmentations); }},
     {"tokenizers", "how text becomes tokens", [] { print_table(data::kTokenizers); }},
     {"models", "what to train", [] { print_table(config::kModelNames); }},
+    {"launchers", "where the runs of a study are carried out",
+     [] { print_table(study::kLaunchers); }},
     {"presets", "configurations, by name: impart train NAME",
      [] { print_presets(PresetKind::kRun); }},
     {"studies", "studies, by name: impart study NAME", [] { print_presets(PresetKind::kStudy); }},
@@ -82,7 +85,7 @@ void add_list_command(CLI::App& app) {
   command->add_option(
       "WHAT", *what,
       "notions, starts, heuristics, exchanges, selections, outers, caches, datasets, "
-      "augmentations, tokenizers, models, presets, studies or machines; all if left "
+      "augmentations, tokenizers, models, launchers, presets, studies or machines; all if left "
       "out");
   command->callback([what] { list(*what); });
 }

@@ -16,6 +16,7 @@
 #include "cli/output.h"
 #include "cli/presets.h"
 #include "cli/stop.h"
+#include "cli/study_cluster.h"
 #include "cli/study_display.h"
 #include "cli/study_power.h"
 #include "cli/study_status.h"
@@ -36,6 +37,7 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr std::string_view kAuto = "auto";
+constexpr std::uint32_t kDefaultJobsOfCluster = 100;
 constexpr int kSomeFailed = 1;
 constexpr int kStopped = 85;
 
@@ -46,6 +48,7 @@ struct StudyOptions {
   std::string program;
   std::string results;          ///< a CSV file, or empty
   std::optional<double> power;  ///< a difference, which needs how many seeds?
+  ClusterOptions cluster;
   bool processes = false;
   Verbosity verbosity = Verbosity::kNormal;
   bool dry_run = false, status = false, json = false, retry = false, fresh = false;
@@ -84,7 +87,9 @@ std::uint32_t fitting_jobs(const study::StudyPlan& plan, std::size_t runs) {
 std::uint32_t jobs_of(const StudyOptions& options, const study::StudyPlan& plan, std::size_t runs) {
   if (options.jobs == kAuto) return fitting_jobs(plan, runs);
   if (!options.jobs.empty()) return static_cast<std::uint32_t>(std::stoul(options.jobs));
-  return plan.jobs > 0 ? plan.jobs : study::default_jobs(runs);
+  if (options.cluster.is_array()) return 1;
+  if (plan.jobs > 0) return plan.jobs;
+  return options.cluster.is_local() ? study::default_jobs(runs) : kDefaultJobsOfCluster;
 }
 
 void print_skipped(const study::StudyPlan& plan) {
@@ -124,6 +129,9 @@ void print_plan(const StudyOptions& options, const study::StudyPlan& plan) {
     answer("a search: further runs follow from the results of these\n");
   }
   for (const std::string& line : growth_text(record)) answer("{}\n", line);
+  if (study::can_be_array(plan)) {
+    answer("as a job array: --array={}\n", array_range(record.runs.size()));
+  }
 }
 
 void print_end(const study::StudyPlan& plan, const study::StudyOutcome& outcome) {
@@ -141,6 +149,8 @@ void print_end(const study::StudyPlan& plan, const study::StudyOutcome& outcome)
 }
 
 void run_plan(const StudyOptions& options, const study::StudyPlan& plan, const std::string& file) {
+  const auto task = task_of(options.cluster);
+  if (task) check_task(*task, plan);
   if (options.program.empty()) require_engine();
   const std::string program = options.program.empty() ? this_program() : options.program;
   const std::size_t runs = plan.arms.size() * plan.record.seeds.size();
@@ -153,14 +163,18 @@ void run_plan(const StudyOptions& options, const study::StudyPlan& plan, const s
                                 .study_text = std::string(InputFile(file).text()),
                                 .jobs = jobs_of(options, plan, runs),
                                 .find_jobs = options.jobs == kAuto,
-                                .serve = options.program.empty() && !options.processes,
+                                .serve = options.program.empty() && !options.processes && !task,
                                 .retry = options.retry,
                                 .fresh = options.fresh,
                                 .results = options.results,
+                                .launcher = launcher_of(options.cluster),
+                                .sbatch = split_words(options.cluster.sbatch),
+                                .job_script = options.cluster.job_script,
+                                .task = task,
                                 .stop_requests = stop_requests},
                                display.observer());
   }
-  print_end(plan, outcome);
+  task ? print_task_end(*task, plan, outcome) : print_end(plan, outcome);
   allow_lost_output();
   if (outcome.open > 0) throw ExitCode{kStopped};
   if (outcome.failed > 0) throw ExitCode{kSomeFailed};
@@ -190,8 +204,12 @@ void run_study(const StudyOptions& options) {
     options.json ? print_status_json(look) : print_status(look);
     return;
   }
+  check_cluster(options.cluster, {.jobs_are_found = options.jobs == kAuto,
+                                  .keeps_results = !options.results.empty(),
+                                  .settings = options.overrides});
   const ChosenFile file = choose_file(PresetKind::kStudy, options.study);
   const study::StudyPlan plan = read_plan(options, file.path);
+  if (options.dry_run && options.cluster.is_array()) return print_open_indices(plan, options.retry);
   if (!file.note.empty() && options.verbosity != Verbosity::kQuiet) {
     say("{}\n", harmless(file.note));
   }
@@ -206,7 +224,8 @@ void add_study_command(CLI::App& app) {
   command->footer(
       "The same command starts a study and goes on with it: finished runs stay, broken ones "
       "resume.\n"
-      "Ctrl-C lets the runs checkpoint, a second one kills them.\n"
+      "Ctrl-C lets the runs checkpoint, a second one kills them; jobs of Slurm stay queued or "
+      "running.\n"
       "Exit codes: 0 all done, 1 some runs failed, 2 wrong usage or study, 65 damaged results, 74 "
       "cannot write or start a run, 85 stopped, to be continued");
   auto options = std::make_shared<StudyOptions>();
@@ -233,6 +252,7 @@ void add_study_command(CLI::App& app) {
       "not run again, whoever ran them");
   command->add_flag("--processes", options->processes,
                     "every run in a process of its own, instead of run after run in one");
+  add_cluster_options(*command, options->cluster);
   add_verbosity(*command, options->verbosity);
   command->add_flag("--dry-run", options->dry_run, "list the runs and stop");
   command->add_flag("--status", options->status, "show how the study is, start nothing");

@@ -2,12 +2,14 @@
 
 #include "cli/study_status.h"
 
+#include <fmt/format.h>
 #include <nlohmann/json.hpp>
 #include <unistd.h>
 
 #include "cli/output.h"
 #include "cli/study_text.h"
 #include "cli/terminal/terminal_text.h"
+#include "impart/run/run_directory.h"
 #include "impart/study/lock.h"
 #include "impart/study/status.h"
 
@@ -65,7 +67,8 @@ void print_problems(const StudyLook& look) {
     if (!report.misfit.empty()) {
       answer("{}: {}\n", harmless(run.folder), harmless(report.misfit));
     } else if (report.state == study::Standing::kFailed) {
-      answer("{}\n", run_text(look.record, run, report));
+      answer("{}; log: {}/{}/log.txt\n", run_text(look.record, run, report),
+             harmless(look.directory), harmless(run.folder));
     }
   }
 }
@@ -78,16 +81,20 @@ std::unique_ptr<study::ResultsFile> open_results(const std::string& path,
 }
 
 StudyLook look_at_study(const std::string& directory, const std::string& results_path) {
+  const bool is_studied = study::StudyLock::is_held(directory);
   StudyLook look{.directory = directory,
                  .record = study::read_study(directory),
                  .reports = {},
-                 .is_running = study::StudyLock::is_held(directory)};
+                 .is_running = is_studied};
   const auto results = open_results(results_path, look.record);
   for (const study::StudyRun& run : look.record.runs) {
     look.reports.push_back(study::inspect_run(results.get(), directory, run, look.record.metric));
     study::RunReport& report = look.reports.back();
-    if (look.is_running && report.state == study::Standing::kStopped)
-      report.state = study::Standing::kRunning;
+    if (report.state != study::Standing::kStopped) continue;
+    const bool is_written =
+        run::RunDirectory::is_written(fmt::format("{}/{}", directory, run.folder));
+    if (is_studied || is_written) report.state = study::Standing::kRunning;
+    look.is_running = look.is_running || is_written;
   }
   return look;
 }

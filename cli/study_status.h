@@ -10,8 +10,8 @@
 
 namespace impart::cli {
 
-/// The study of a directory and how its runs are. Runs without an end count as running while a
-/// process runs the study.
+/// The study of a directory and how its runs are. A run without an end counts as running while a
+/// process runs the study, or that run.
 struct StudyLook {
   std::string directory;
   study::StudyRecord record;

@@ -29,7 +29,9 @@ FileLock::~FileLock() {
 }
 
 bool FileLock::try_take() {
-  if (::flock(descriptor_, LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK) return false;
+  const int kind = spec_.shared ? LOCK_SH : LOCK_EX;
+  if (::flock(descriptor_, kind | LOCK_NB) != 0 && errno == EWOULDBLOCK) return false;
+  if (spec_.shared && living_holder() != 0) return true;  // who had it first stays named
   std::string text = spec_.title.empty() ? "" : spec_.title + "\n";
   text += fmt::format("{}\n", ::getpid());
   if (::ftruncate(descriptor_, 0) != 0) fail("cannot write");

@@ -10,11 +10,12 @@ struct FileLockSpec {
   std::string path;        ///< made if it is not there, and never removed
   std::string title = {};  ///< the file's first line, if any; the holder follows
   bool inherited = false;  ///< children hold the lock, too, until they end
+  bool shared = false;     ///< beside others that share it; nobody has it alone meanwhile
 };
 
-/// The right to do what one process at a time may do: an exclusive lock on a file, which the
-/// operating system lets go of however the process ends. The file names the process that took it
-/// last.
+/// The right to do what one process at a time may do: a lock on a file, exclusive unless it is
+/// shared, which the operating system lets go of however the process ends. The file names the
+/// process that took it last.
 class FileLock {
  public:
   /// Opens the file, without taking the lock. IoError if that cannot be.
@@ -32,7 +33,7 @@ class FileLock {
   /// it, was deleted, moved or replaced.
   bool is_in_place() const;
 
-  /// Whether a process has the lock on that file now.
+  /// Whether a process has the lock on that file now, for itself alone.
   static bool is_held(const std::string& path);
 
  private:

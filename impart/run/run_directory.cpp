@@ -1,8 +1,10 @@
 #include "impart/run/run_directory.h"
 
+#include <chrono>
 #include <filesystem>
 #include <fstream>
 #include <string_view>
+#include <thread>
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
@@ -20,8 +22,8 @@ constexpr const char* kLockFile = "run.lock";
 constexpr std::string_view kOwnTitle = "impart run directory";
 constexpr std::string_view kGuestTitle = "impart run directory in a folder with other files";
 
-/// All that impart writes into a run directory: docs/formats.md. log.txt is a study's, report/ that
-/// of `impart report`.
+/// All that impart writes into a run directory: docs/formats.md. log.txt and task.lock are a
+/// study's, report/ that of `impart report`.
 constexpr const char* kFilesOfRuns[] = {
     kLockFile,
     "config.yaml",
@@ -38,6 +40,7 @@ constexpr const char* kFilesOfRuns[] = {
     "images.jsonl",
     "labels.npy",
     "log.txt",
+    "task.lock",
     "DONE",
     "FAILED",
     "PREEMPTED",
@@ -142,12 +145,22 @@ const std::string& prepare(const std::string& folder, EarlierRun earlier) {
                   folder, holder));
 }
 
+/// Whoever only asks whether a run is under way holds its lock for a moment.
+bool take_soon(FileLock& lock) {
+  constexpr int kTries = 5;
+  for (int i = 1; !lock.try_take(); ++i) {
+    if (i == kTries) return false;
+    std::this_thread::sleep_for(std::chrono::milliseconds(10));
+  }
+  return true;
+}
+
 }  // namespace
 
 RunDirectory::RunDirectory(const std::string& path, EarlierRun earlier)
     : path_(prepare(path, earlier)),
       lock_({.path = lock_path(path), .title = std::string(title_for(path, earlier))}) {
-  if (!lock_.try_take()) refuse_second_process(path_, lock_.living_holder());
+  if (!take_soon(lock_)) refuse_second_process(path_, lock_.living_holder());
   // Until now another process might have written here.
   if (earlier == EarlierRun::kRefuse) refuse_run_in(path_);
   if (earlier == EarlierRun::kDelete) remove_known(path_, deletable_files(path_));
@@ -157,6 +170,10 @@ void RunDirectory::check_in_place() const {
   if (lock_.is_in_place()) return;
   throw IoError(fmt::format(
       "{}: the run directory was deleted, moved or replaced while the run wrote to it", path_));
+}
+
+bool RunDirectory::is_written(const std::string& path) {
+  return FileLock::is_held(lock_path(path));
 }
 
 }  // namespace impart::run

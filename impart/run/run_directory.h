@@ -26,6 +26,9 @@ class RunDirectory {
   /// what is written goes nowhere, or into someone else's files.
   void check_in_place() const;
 
+  /// Whether a process writes the run in that directory now.
+  static bool is_written(const std::string& path);
+
  private:
   std::string path_;
   FileLock lock_;

@@ -237,6 +237,10 @@ StudyPlan make_plan(const StudySpec& spec, const config::Schema& schema) {
   return plan;
 }
 
+bool can_be_array(const StudyPlan& plan) {
+  return plan.search.kind == SearchSpec::Kind::kGrid && !plan.record.growing;
+}
+
 config::RunConfig config_of(const StudyPlan& plan, const StudyRun& run) {
   const PlannedArm& arm = arm_of(plan, run.arm);
   config::RunConfig config = arm.config;

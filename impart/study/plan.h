@@ -25,6 +25,9 @@ struct StudyPlan {
 /// grow without a baseline and an arm to compare with it.
 StudyPlan make_plan(const StudySpec& spec, const config::Schema& schema);
 
+/// Whether all runs are known before the first: no search, and no seeds that grow.
+bool can_be_array(const StudyPlan& plan);
+
 /// The complete configuration of one of the study's runs.
 config::RunConfig config_of(const StudyPlan& plan, const StudyRun& run);
 

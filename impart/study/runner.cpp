@@ -2,11 +2,9 @@
 
 #include <algorithm>
 #include <chrono>
-#include <csignal>
-#include <cstring>
 #include <deque>
-#include <exception>
 #include <filesystem>
+#include <memory>
 #include <optional>
 #include <thread>
 
@@ -17,11 +15,8 @@
 #include "impart/core/error.h"
 #include "impart/core/file.h"
 #include "impart/run/run_files.h"
-#include "impart/study/child.h"
-#include "impart/study/job_tuner.h"
 #include "impart/study/lock.h"
 #include "impart/study/results_file.h"
-#include "impart/study/server.h"
 
 namespace impart::study {
 namespace {
@@ -30,13 +25,10 @@ namespace fs = std::filesystem;
 using Clock = std::chrono::steady_clock;
 using namespace std::chrono_literals;
 
-constexpr int kPreempted = 85;
-constexpr int kCannotWrite = 74;
 constexpr double kPatience = 60;  ///< seconds for the children of a killed study to end
 constexpr auto kLook = 10ms;
 constexpr auto kTell = 200ms;
 constexpr std::size_t kMostMisfits = 5;
-constexpr std::uint32_t kMostJobsOnGpu = 32;
 
 void make_folder(const std::string& path) {
   std::error_code error;
@@ -50,11 +42,6 @@ void write_text(const std::string& path, std::string_view text) {
   file.commit();
 }
 
-void remove_if_empty(const std::string& path) {
-  std::error_code missing;
-  if (fs::file_size(path, missing) == 0 && !missing) fs::remove(path, missing);
-}
-
 /// Where runs that no longer fit go: old/1, old/2, …, the first that is not there yet.
 std::string next_old_folder(const std::string& directory) {
   for (int number = 1;; ++number) {
@@ -63,35 +50,10 @@ std::string next_old_folder(const std::string& directory) {
   }
 }
 
-std::string describe(const ChildEnd& end, const std::string& folder) {
-  const std::string line = last_line(folder + "/log.txt");
-  const std::string how =
-      end.signal != 0 ? fmt::format("killed by signal {} ({})", end.signal, ::strsignal(end.signal))
-      : end.code == 0 ? std::string("ended without a result")
-                      : fmt::format("exit code {}", end.code);
-  return line.empty() || end.signal != 0 ? how : fmt::format("{}: {}", how, line);
-}
-
-/// The libraries below the engine have thread pools of their own.
-std::vector<std::string> environment_for(std::uint32_t threads) {
-  return {fmt::format("OMP_NUM_THREADS={}", threads),
-          fmt::format("OPENBLAS_NUM_THREADS={}", threads)};
-}
-
-struct RunningChild {
-  std::size_t run;  ///< index into record.runs
-  ChildProcess process;
-};
-
 class StudyRunner {
  public:
   StudyRunner(const StudyPlan& plan, const RunnerSpec& spec, const StudyObserver& observer)
-      : plan_(plan),
-        spec_(spec),
-        observer_(observer),
-        threads_(std::max(1u, std::thread::hardware_concurrency() / std::max(1u, spec.jobs))) {
-    if (spec.serve) pool_.emplace(pool_spec());
-  }
+      : plan_(plan), spec_(spec), observer_(observer) {}
 
   StudyOutcome run();
 
@@ -103,22 +65,20 @@ class StudyRunner {
   void move_misfits_aside();
   void fill_queue();
   void run_queue();
-  ServerPoolSpec pool_spec() const;
+  std::unique_ptr<RunLauncher> make_launcher() const;
   void start_next();
-  bool has_room();
-  void start(std::size_t run);
-  void start_process(const RunOrder& order);
-  void signal_all(int number);
+  void write_config(std::size_t run) const;
+  bool start(std::size_t run);
   void collect();
-  void collect_processes();
-  void collect_from_servers();
+  void note_runs();
   void return_to_queue(std::size_t run);
-  void note_end();
-  void settle(std::size_t run, const ChildEnd& end);
+  void settle(const RunEnd& end);
   void mark_failed(std::size_t run, const std::string& reason);
   void obey_stop_requests();
-  void stop_children();
+  void stop_runs();
   void tell();
+  void lock_runs_of_task();
+  StudyOutcome outcome() const;
 
   std::string folder_of(std::size_t run) const {
     return fmt::format("{}/{}", plan_.directory, record_.runs[run].folder);
@@ -126,15 +86,19 @@ class StudyRunner {
   RunReport inspect(const StudyRun& run) const {
     return inspect_run(results_ ? &*results_ : nullptr, plan_.directory, run, plan_.record.metric);
   }
-  std::string servers_log() const { return plan_.directory + "/servers.log"; }
+  RunOrder order_for(std::size_t run) const {
+    return {.run = run,
+            .folder = folder_of(run),
+            .threads = config_of(plan_, record_.runs[run]).threads};
+  }
   StudyProgress progress() const {
-    return {.record = record_, .reports = reports_, .jobs = jobs(), .is_stopping = stop_level_ > 0};
+    return {.record = record_,
+            .reports = reports_,
+            .jobs = launcher_ ? launcher_->jobs() : spec_.jobs,
+            .is_stopping = stop_level_ > 0};
   }
-  bool is_finding_jobs() const {
-    return spec_.find_jobs && pool_ && pool_->cards().value_or(0) > 0;
-  }
-  std::uint32_t jobs() const { return is_finding_jobs() ? tuner_.jobs() : spec_.jobs; }
-  std::size_t running() const { return children_.size() + (pool_ ? pool_->running() : 0); }
+  bool is_mine(std::size_t run) const { return !spec_.task || spec_.task->has(run); }
+  bool is_under_way() const { return !launcher_->runs().empty(); }
   void note(const std::string& text) const {
     if (observer_.note) observer_.note(text);
   }
@@ -142,16 +106,13 @@ class StudyRunner {
   const StudyPlan& plan_;
   const RunnerSpec& spec_;
   const StudyObserver& observer_;
-  const std::uint32_t threads_;
   std::optional<ResultsFile> results_;
   StudyRecord record_;
   std::vector<RunReport> reports_;  ///< of record_.runs
   std::vector<bool> tried_;         ///< of record_.runs: started by this process
   std::deque<std::size_t> queue_;
-  std::vector<RunningChild> children_;
-  std::optional<ServerPool> pool_;
-  bool server_died_ = false;  ///< runs are processes from then on
-  JobTuner tuner_{kMostJobsOnGpu};
+  std::vector<std::unique_ptr<StudyLock>> task_locks_;  ///< outlive the launcher's processes
+  std::unique_ptr<RunLauncher> launcher_;
   int stop_level_ = 0;
   std::string disk_problem_;  ///< why no further run is started
   Clock::time_point told_ = {};
@@ -229,7 +190,7 @@ void StudyRunner::learn_runs() {
 void StudyRunner::move_misfits_aside() {
   std::vector<std::size_t> misfits;
   for (std::size_t i = 0; i < reports_.size(); ++i) {
-    if (!reports_[i].misfit.empty()) misfits.push_back(i);
+    if (is_mine(i) && !reports_[i].misfit.empty()) misfits.push_back(i);
   }
   if (misfits.empty()) return;
   if (!spec_.fresh) {
@@ -256,57 +217,59 @@ void StudyRunner::move_misfits_aside() {
   note(fmt::format("moved {} runs of another configuration to {}", misfits.size(), aside));
 }
 
+/// What is to be started, but for what an earlier start has under way still.
 void StudyRunner::fill_queue() {
+  std::size_t adopted = 0;
   for (std::size_t i = 0; i < reports_.size(); ++i) {
     const Standing state = reports_[i].state;
-    const bool failed = state == Standing::kFailed && !spec_.retry;
-    if (state != Standing::kDone && !failed && !tried_[i]) queue_.push_back(i);
+    if (state == Standing::kDone || tried_[i] || !is_mine(i)) continue;
+    if (launcher_->adopt(order_for(i))) {
+      write_config(i);
+      tried_[i] = true;
+      ++adopted;
+    } else if (state != Standing::kFailed || spec_.retry) {
+      queue_.push_back(i);
+    }
   }
+  if (adopted > 0) note(fmt::format("{} runs are under way since an earlier start", adopted));
 }
 
-void StudyRunner::start(std::size_t run) {
-  const std::string folder = folder_of(run);
-  make_folder(folder);
-  if (!fs::exists(folder + "/config.yaml")) {
-    write_text(folder + "/config.yaml", config::to_yaml(config_of(plan_, record_.runs[run])));
-  }
-  run::clear_status(folder);
-  const std::uint32_t wanted = config_of(plan_, record_.runs[run]).threads;
-  const RunOrder order{.run = run, .folder = folder, .threads = wanted > 0 ? wanted : threads_};
-  pool_ && !server_died_ ? pool_->start(order) : start_process(order);
+void StudyRunner::write_config(std::size_t run) const {
+  make_folder(folder_of(run));
+  const std::string path = folder_of(run) + "/config.yaml";
+  if (!fs::exists(path)) write_text(path, config::to_yaml(config_of(plan_, record_.runs[run])));
+}
+
+bool StudyRunner::start(std::size_t run) {
+  const RunOrder order = order_for(run);
+  write_config(run);
+  run::clear_status(order.folder);
+  if (!launcher_->start(order)) return false;
   tried_[run] = true;
   reports_[run].state = Standing::kRunning;
   reports_[run].reason.clear();
+  return true;
 }
 
-void StudyRunner::start_process(const RunOrder& order) {
-  children_.push_back(
-      {order.run, ChildProcess({.command = {spec_.program, "train", "--resume", order.folder,
-                                            fmt::format("threads={}", order.threads)},
-                                .log = order.folder + "/log.txt",
-                                .environment = environment_for(order.threads)})});
-}
-
-ServerPoolSpec StudyRunner::pool_spec() const {
+std::unique_ptr<RunLauncher> StudyRunner::make_launcher() const {
   const auto on_cpu = [](const PlannedArm& arm) {
     return arm.config.device == config::RunConfig::Device::kCpu;
   };
-  return {.program = spec_.program,
-          .log = servers_log(),
-          .may_use_gpu = !std::all_of(plan_.arms.begin(), plan_.arms.end(), on_cpu),
-          .environment = environment_for(threads_)};
-}
-
-bool StudyRunner::has_room() {
-  if (running() >= jobs()) return false;
-  return !pool_ || server_died_ || pool_->has_room(jobs());
+  return spec_.launcher({.program = spec_.program,
+                         .directory = plan_.directory,
+                         .jobs = spec_.jobs,
+                         .find_jobs = spec_.find_jobs,
+                         .serve = spec_.serve,
+                         .may_use_gpu = !std::all_of(plan_.arms.begin(), plan_.arms.end(), on_cpu),
+                         .sbatch = spec_.sbatch,
+                         .job_script = spec_.job_script,
+                         .note = [this](const std::string& text) { note(text); }});
 }
 
 void StudyRunner::start_next() {
-  while (!queue_.empty() && has_room()) {
-    const std::size_t run = queue_.front();
+  while (!queue_.empty() && launcher_->has_room()) {
+    if (!start(queue_.front())) return;
     queue_.pop_front();
-    start(run);
   }
 }
 
@@ -320,17 +283,17 @@ void StudyRunner::mark_failed(std::size_t run, const std::string& reason) {
   }
 }
 
-void StudyRunner::settle(std::size_t run, const ChildEnd& end) {
+void StudyRunner::settle(const RunEnd& end) {
+  const std::size_t run = end.run;
   reports_[run] = inspect(record_.runs[run]);
   RunReport& report = reports_[run];
-  const bool was_asked = stop_level_ > 0 && end.signal != 0;
-  const bool stopped = was_asked || (end.signal == 0 && end.code == kPreempted);
+  const bool has_ended = report.state == Standing::kDone || report.state == Standing::kFailed;
   if (!report.misfit.empty()) {
     mark_failed(run, report.misfit);
-  } else if (report.state != Standing::kDone && report.state != Standing::kFailed && !stopped) {
-    mark_failed(run, describe(end, folder_of(run)));
+  } else if (!has_ended && end.kind != RunEnd::Kind::kStopped) {
+    mark_failed(run, end.how);
   }
-  if (end.signal == 0 && end.code == kCannotWrite && disk_problem_.empty()) {
+  if (end.kind == RunEnd::Kind::kCannotWrite && disk_problem_.empty()) {
     disk_problem_ = fmt::format("{}: {}", folder_of(run), report.reason);
   }
   keep_results();
@@ -338,61 +301,22 @@ void StudyRunner::settle(std::size_t run, const ChildEnd& end) {
 }
 
 void StudyRunner::collect() {
-  collect_processes();
-  if (pool_) collect_from_servers();
-}
-
-void StudyRunner::collect_from_servers() {
-  const ServerPool::Ends ends = pool_->collect();
-  for (const EndedRun& ended : ends.runs) {
-    settle(ended.run, ended.end);
-    if (is_finding_jobs()) note_end();
-  }
+  const RunLauncher::Ends ends = launcher_->collect();
+  for (const RunEnd& end : ends.runs) settle(end);
   for (const std::size_t run : ends.returned) return_to_queue(run);
-  if (ends.orphans.empty()) return;
-  if (stop_level_ > 0) {  // it was told to
-    for (const std::size_t run : ends.orphans) settle(run, {.signal = SIGKILL});
-    return;
-  }
-  if (!server_died_) {
-    note(fmt::format(
-        "the process that had {} of the runs {}: they, and all that follow, get processes of "
-        "their own",
-        ends.orphans.size(), ends.death));
-  }
-  server_died_ = true;
-  for (const std::size_t run : ends.orphans) start(run);
+  note_runs();
 }
 
-/// A run that was given to a server and not begun.
+/// A run that was not begun.
 void StudyRunner::return_to_queue(std::size_t run) {
-  if (stop_level_ > 0) return settle(run, {.code = kPreempted});
+  if (stop_level_ > 0) return settle({.run = run, .kind = RunEnd::Kind::kStopped});
   reports_[run] = inspect(record_.runs[run]);
   queue_.push_front(run);
 }
 
-void StudyRunner::note_end() {
-  const bool had_found = tuner_.has_found();
-  tuner_.note_end(std::chrono::duration<double>(Clock::now().time_since_epoch()).count());
-  if (!had_found && tuner_.has_found()) {
-    note(fmt::format("{} runs at a time are best", tuner_.jobs()));
-  }
-}
-
-void StudyRunner::collect_processes() {
-  for (std::size_t i = 0; i < children_.size();) {
-    const auto end = children_[i].process.poll();
-    if (!end) {
-      ++i;
-      continue;
-    }
-    const std::size_t run = children_[i].run;
-    std::vector<RunningChild> others;
-    for (RunningChild& child : children_) {
-      if (child.run != run) others.push_back(std::move(child));
-    }
-    children_.swap(others);
-    settle(run, *end);
+void StudyRunner::note_runs() {
+  for (const LaunchedRun& launched : launcher_->runs()) {
+    reports_[launched.run].state = launched.has_begun ? Standing::kRunning : Standing::kWaiting;
   }
 }
 
@@ -401,20 +325,15 @@ void StudyRunner::obey_stop_requests() {
   if (level <= stop_level_) return;
   if (stop_level_ == 0) queue_.clear();
   stop_level_ = level;
-  signal_all(level > 1 ? SIGKILL : SIGTERM);
-}
-
-void StudyRunner::signal_all(int number) {
-  for (RunningChild& child : children_) child.process.signal(number);
-  if (pool_) pool_->signal(number);
+  launcher_->stop(level);
 }
 
 /// Lets the runs under way checkpoint, because the study cannot go on.
-void StudyRunner::stop_children() {
+void StudyRunner::stop_runs() {
   queue_.clear();
   stop_level_ = std::max(stop_level_, 1);
-  signal_all(SIGTERM);
-  while (running() > 0) {
+  launcher_->stop(stop_level_);
+  while (is_under_way()) {
     obey_stop_requests();
     collect();
     std::this_thread::sleep_for(kLook);
@@ -424,58 +343,82 @@ void StudyRunner::stop_children() {
 void StudyRunner::tell() {
   if (!observer_.progress || Clock::now() - told_ < kTell) return;
   told_ = Clock::now();
-  std::vector<std::size_t> under_way = pool_ ? pool_->runs() : std::vector<std::size_t>();
-  for (const RunningChild& child : children_) under_way.push_back(child.run);
-  for (const std::size_t run : under_way) {
-    reports_[run].epochs_done = epochs_done(folder_of(run));
+  for (const LaunchedRun& launched : launcher_->runs()) {
+    reports_[launched.run].epochs_done = epochs_done(folder_of(launched.run));
   }
   observer_.progress(progress());
 }
 
 void StudyRunner::run_queue() {
-  while (!queue_.empty() || running() > 0) {
+  while (!queue_.empty() || is_under_way()) {
     obey_stop_requests();
     if (disk_problem_.empty()) start_next();
     collect();
     if (!disk_problem_.empty()) {
-      stop_children();
+      stop_runs();
       throw IoError(fmt::format("{}; the study stopped here, the same command with --retry goes on",
                                 disk_problem_));
     }
     tell();
-    if (running() > 0) std::this_thread::sleep_for(kLook);
+    if (!queue_.empty() || is_under_way()) std::this_thread::sleep_for(kLook);
   }
+}
+
+/// Only one task at a time has a run, and its children have it while they end.
+void StudyRunner::lock_runs_of_task() {
+  if (!spec_.task) return;
+  for (std::size_t i = 0; i < record_.runs.size(); ++i) {
+    if (!is_mine(i)) continue;
+    make_folder(folder_of(i));
+    task_locks_.push_back(std::make_unique<StudyLock>(
+        StudyLockSpec{.path = folder_of(i) + "/task.lock",
+                      .what = fmt::format("{}: the run", folder_of(i)),
+                      .patience = kPatience,
+                      .waiting = [this] { note("waiting for a run whose task was killed"); }}));
+    reports_[i] = inspect(record_.runs[i]);  // it may have ended meanwhile
+  }
+}
+
+StudyOutcome StudyRunner::outcome() const {
+  StudyOutcome outcome{.record = record_, .reports = reports_};
+  for (std::size_t i = 0; i < reports_.size(); ++i) {
+    if (!is_mine(i)) continue;
+    const Standing state = reports_[i].state;
+    ++(state == Standing::kDone     ? outcome.done
+       : state == Standing::kFailed ? outcome.failed
+                                    : outcome.open);
+  }
+  return outcome;
 }
 
 StudyOutcome StudyRunner::run() {
   make_folder(plan_.directory);
-  const StudyLock lock(plan_.directory, kPatience,
-                       [this] { note("waiting for the runs of a study that was killed"); });
+  const StudyLock lock(
+      {.path = StudyLock::path_of(plan_.directory),
+       .what = fmt::format("{}: the study", plan_.directory),
+       .shared = spec_.task.has_value(),
+       .patience = kPatience,
+       .waiting = [this] { note("waiting for the runs of a study that was killed"); }});
   keep_to_planned_looks();
   open_results();
   learn_runs();
+  lock_runs_of_task();
   write_text(plan_.directory + "/study.yaml", spec_.study_text);
+  launcher_ = make_launcher();
   try {
     fill_queue();
-    while (!queue_.empty() && stop_level_ == 0) {
+    while ((!queue_.empty() || is_under_way()) && stop_level_ == 0) {
       run_queue();
       if (stop_level_ > 0) break;
       learn_runs();
       fill_queue();
     }
   } catch (const Error&) {
-    stop_children();
+    stop_runs();
     throw;
   }
-  pool_.reset();
-  remove_if_empty(servers_log());
-  StudyOutcome outcome{.record = record_, .reports = reports_};
-  for (const RunReport& report : reports_) {
-    outcome.done += report.state == Standing::kDone ? 1 : 0;
-    outcome.failed += report.state == Standing::kFailed ? 1 : 0;
-  }
-  outcome.open = reports_.size() - outcome.done - outcome.failed;
-  return outcome;
+  launcher_.reset();
+  return outcome();
 }
 
 }  // namespace

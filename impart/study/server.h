@@ -9,15 +9,9 @@
 #include <vector>
 
 #include "impart/study/child.h"
+#include "impart/study/launcher.h"
 
 namespace impart::study {
-
-/// A run as a server is asked for it.
-struct RunOrder {
-  std::size_t run = 0;  ///< index into record.runs
-  std::string folder = {};
-  std::uint32_t threads = 1;
-};
 
 struct EndedRun {
   std::size_t run = 0;

@@ -29,7 +29,9 @@ class SlurmTest(CommandTest):
         """Runs a script as a batch job; what impart was called with, and the exit code."""
         script = next(path for path in SCRIPTS if path.stem == name)
         environment = {**os.environ, "PATH": f"{self.folder}/bin:{os.environ['PATH']}", "BEHAVIOUR": behaviour,
-                       "SLURM_JOB_ID": "17", "SLURM_CPUS_PER_TASK": "8", "SLURM_TMPDIR": str(self.folder / "tmp")}
+                       "SLURM_JOB_ID": "17",
+                       "SLURM_ARRAY_JOB_ID": "16", "SLURM_ARRAY_TASK_ID": "3",
+                       "SLURM_CPUS_PER_TASK": "8", "SLURM_TMPDIR": str(self.folder / "tmp")}
         done = subprocess.run(["bash", script, *args], cwd=self.folder, env=environment, text=True,
                               capture_output=True, check=False)
         calls = self.folder / "calls"
@@ -41,7 +43,7 @@ class SlurmTest(CommandTest):
 
     @unittest.skipUnless(shutil.which("shellcheck"), "no shellcheck")
     def test_scripts_are_sound(self):
-        self.assertEqual([path.stem for path in SCRIPTS], ["gpus", "many-nodes", "one-node", "preemption"])
+        self.assertEqual([path.stem for path in SCRIPTS], ["gpus", "many-nodes", "one-node", "preemption", "study-array"])
         done = subprocess.run(["shellcheck", *SCRIPTS], text=True, capture_output=True, check=False)
         self.assertEqual(done.returncode, 0, done.stdout)
 
@@ -78,6 +80,13 @@ class SlurmTest(CommandTest):
         self.batch("preemption", "runs/a", "quick", behaviour=stops)
         self.batch("preemption", "runs/a", "quick", behaviour="exit 2")
         self.assertEqual(self.requeued(), ["requeue 17"])
+
+    def test_a_task_of_an_array_that_was_stopped_is_queued_again_and_no_other(self):
+        calls, code = self.batch("study-array", "study.yaml", "epochs=3", behaviour="exit 85")
+        self.assertEqual((calls, code), (["study study.yaml epochs=3 threads=8 --array"], 85))
+        self.assertEqual(self.requeued(), ["requeue 16_3"])
+        self.batch("study-array", "study.yaml", behaviour="exit 1")
+        self.assertEqual(len(self.requeued()), 1)
 
     def test_a_lost_node_is_a_reason_to_queue_again_and_a_mistake_is_none(self):
         self.batch("preemption", "runs/a", "quick", behaviour="exit 75")

@@ -81,5 +81,16 @@ TEST(FileLock, DoesNotFollowALink) {
   EXPECT_EQ(testing::read_text(precious), "text");
 }
 
+TEST(FileLock, IsSharedByManyOrHeldByOne) {
+  const TemporaryFolder folder;
+  const std::string path = folder / "a.lock";
+  FileLock first({.path = path, .shared = true}), second({.path = path, .shared = true});
+  FileLock alone({.path = path});
+  EXPECT_TRUE(first.try_take());
+  EXPECT_TRUE(second.try_take());
+  EXPECT_FALSE(alone.try_take());
+  EXPECT_FALSE(FileLock::is_held(path));
+}
+
 }  // namespace
 }  // namespace impart

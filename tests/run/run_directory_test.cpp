@@ -23,7 +23,7 @@ std::string make_run(const TemporaryFolder& folder, bool marked) {
   write_environment(path, {});
   for (const char* name :
        {"config.yaml", "metrics.jsonl", "ledger.jsonl", "summary.json", "DONE", "log.txt",
-        "events.out.tfevents.0000000001.0000", "partitions/epoch-0000.csv",
+        "task.lock", "events.out.tfevents.0000000001.0000", "partitions/epoch-0000.csv",
         "checkpoints/step-0000000040/manifest.json", "checkpoints/step-0000000040/partition.npy",
         "checkpoints/.unfinished-step-0000000080/model.safetensors", "summary.json.77.tmp",
         "report/report.html", "report/figures/curves.svg"}) {
@@ -42,6 +42,16 @@ TEST(RunDirectory, IsMarkedByItsFirstFile) {
   const RunDirectory run(folder / "a/run", EarlierRun::kRefuse);
   EXPECT_EQ(testing::read_text(folder / "a/run/run.lock"),
             "impart run directory\n" + std::to_string(::getpid()) + "\n");
+}
+
+TEST(RunDirectory, IsKnownToBeWrittenWhileItIs) {
+  const TemporaryFolder folder;
+  EXPECT_FALSE(RunDirectory::is_written(folder / "run"));
+  {
+    const RunDirectory run(folder / "run", EarlierRun::kRefuse);
+    EXPECT_TRUE(RunDirectory::is_written(folder / "run"));
+  }
+  EXPECT_FALSE(RunDirectory::is_written(folder / "run"));
 }
 
 TEST(RunDirectory, IsEmptiedIfImpartMadeAllOfIt) {
