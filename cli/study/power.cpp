@@ -1,6 +1,6 @@
 // impart study --power: how many seeds a difference needs, by the runs so far.
 
-#include "cli/study_power.h"
+#include "cli/study/power.h"
 
 #include <algorithm>
 

@@ -1,4 +1,4 @@
-#include "cli/study_cluster.h"
+#include "cli/study/cluster.h"
 
 #include <cstdlib>
 #include <filesystem>
@@ -6,7 +6,7 @@
 #include <fmt/format.h>
 
 #include "cli/output.h"
-#include "cli/study_text.h"
+#include "cli/study/text.h"
 #include "cli/terminal/terminal_text.h"
 #include "impart/core/error.h"
 #include "impart/study/state.h"

@@ -1,4 +1,4 @@
-#include "cli/study_text.h"
+#include "cli/study/text.h"
 
 #include <algorithm>
 #include <cmath>

@@ -1,6 +1,6 @@
 #pragma once
 
-#include "cli/study_status.h"
+#include "cli/study/status.h"
 
 namespace impart::cli {
 

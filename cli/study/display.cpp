@@ -1,4 +1,4 @@
-#include "cli/study_display.h"
+#include "cli/study/display.h"
 
 #include <algorithm>
 
@@ -6,7 +6,7 @@
 #include <unistd.h>
 
 #include "cli/output.h"
-#include "cli/study_text.h"
+#include "cli/study/text.h"
 #include "cli/terminal/terminal_text.h"
 
 namespace impart::cli {

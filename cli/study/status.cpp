@@ -1,13 +1,13 @@
 // impart study --status: a study directory at a glance, without starting anything.
 
-#include "cli/study_status.h"
+#include "cli/study/status.h"
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 #include <unistd.h>
 
 #include "cli/output.h"
-#include "cli/study_text.h"
+#include "cli/study/text.h"
 #include "cli/terminal/terminal_text.h"
 #include "impart/run/run_directory.h"
 #include "impart/study/lock.h"
