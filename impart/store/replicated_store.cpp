@@ -45,7 +45,7 @@ class ReplicatedStore final : public Store {
 
   bool holds(ExampleId id) const override { return index(id) < source_->examples(); }
 
-  bool needs_source(ExampleId id) const override {
+  bool needs_source(ExampleId id, bool) const override {
     return !cache_.holds(id) && !(disk_ && disk_->contains(id));
   }
 
@@ -66,7 +66,7 @@ class ReplicatedStore final : public Store {
     }
     payload.resize(source_->payload_bytes(id));
     const std::uint64_t bytes = source_->read(id, payload);
-    if (bytes == 0) return;
+    if (bytes == 0 && !source_->is_remote()) return;  // it was in memory all the time
     ++counts.misses;
     counts.bytes_source += bytes;
     cache_.keep(id, payload);
