@@ -40,14 +40,16 @@ STRATEGIES = {
 }
 
 
-def caches(mebibytes):
-    """Name, settings."""
+def caches(mebibytes, selects):
+    """Name, settings. Without a selection `importance` is `pin`."""
     disk = {"store.cache_path": "cache", "store.cache_disk": mebibytes}
     yield "no cache", {}
     yield "clock", disk
     yield "pin", {**disk, "store.cache_policy": "pin", "store.move_from": "source"}
     yield "pin, peers", {**disk, "store.cache_policy": "pin", "store.move_from": "peer",
                          "store.cooperative": "true"}
+    if not selects:
+        return
     yield "importance", {**disk, "store.cache_policy": "importance", "store.move_from": "source"}
 
 
@@ -76,8 +78,9 @@ def run(arguments, strategy, cache, settings, seed):
         "name": slug(strategy), "seed": seed, "epochs": arguments.epochs, "threads": 1,
         "data.name": "mds", "data.root": f"{arguments.server.url}/shards",
         "data.limit": arguments.limit, "model.name": arguments.model,
-        "workers.count": 4, "workers.batch": 32, "workers.reduce": "exact", "optimizer.lr": 0.02,
-        "importance.ignore": 0, "importance.images": 0, "checkpoint.every": 0, "store.files": "true",
+        "workers.count": 4, "workers.batch": arguments.batch, "workers.reduce": "exact", "optimizer.lr": 0.05,
+        "importance.ignore": 0, "importance.images": 0, "checkpoint.every": 0,
+        "eval.every": arguments.epochs, "store.files": "true",
         "store.cache": 0, "store.prefetch": arguments.prefetch, "output": output, **settings})
     (output / "sent.json").write_text(json.dumps(arguments.server.sent("/shards/train/shard.")))
     return output
@@ -112,7 +115,7 @@ def measure(output):
 def mean_rows(arguments, mebibytes, runs):
     for strategy, settings in STRATEGIES.items():
         hashes = {}
-        for cache, cached in caches(mebibytes):
+        for cache, cached in caches(mebibytes, "selection.strategy" in settings):
             found = [measure(run(arguments, strategy, cache, {**settings, **cached}, seed))
                      for seed in arguments.seeds]
             runs += [{"strategy": strategy, "cache": cache, "seed": seed, **one}
@@ -144,6 +147,7 @@ def main():
     parser.add_argument("--limit", type=int, default=0, help="use only the first so many examples")
     parser.add_argument("--prefetch", type=int, default=1, help="store.prefetch, in MiB")
     parser.add_argument("--model", default="mlp")
+    parser.add_argument("--batch", type=int, default=128)
     parser.add_argument("--epochs", type=int, default=8)
     parser.add_argument("--processes", type=int, default=4)
     parser.add_argument("--seeds", type=int, nargs="+", default=[1, 2, 3])

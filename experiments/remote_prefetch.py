@@ -3,8 +3,8 @@
 
     experiments/remote_prefetch.py --data DATA/cifar10 --out OUT [--impart build/release/bin/impart]
 
-Packs CIFAR-10 into shards and serves them on 127.0.0.1 with 20 ms before every answer and 200 MB/s
-for all answers together (the server of the tests). Trains a ResNet-18 on the CPU for three epochs,
+Packs some of CIFAR-10 as PNG into shards and serves them on 127.0.0.1 with 20 ms before every answer
+and 200 MB/s for all answers together (the server of the tests; needs Pillow for the PNG). Trains a ResNet-18 on the CPU for two epochs,
 once with `store.prefetch` as it is and once with 0, without a cache and with pinned ones, and prints what
 share of the epochs is `data_wait`. Weights must be the same.
 """
@@ -24,10 +24,22 @@ CACHES = {"no cache": {"store.cache": 0},
           "pin": {"store.cache": 1, "store.cache_policy": "pin"}}
 
 
+def write_pictures(data, folder, train, test):
+    """The first images of CIFAR-10 in folders of classes."""
+    from PIL import Image
+    for part, file, count in [("train", "data_batch_1.bin", train), ("val", "test_batch.bin", test)]:
+        records = (pathlib.Path(data) / file).read_bytes()
+        for i in range(count):
+            record = records[3073 * i : 3073 * (i + 1)]
+            place = folder / part / f"class{record[0]}"
+            place.mkdir(parents=True, exist_ok=True)
+            planes = [Image.frombytes("L", (32, 32), record[at : at + 1024]) for at in (1, 1025, 2049)]
+            Image.merge("RGB", planes).save(place / f"{i:05}.png")
+
+
 def train(arguments, server, name, settings):
     output = arguments.out / "runs" / name
-    keys = {"data.name": "mds", "data.root": server.url, "data.limit": arguments.examples,
-            "model.name": arguments.model, "model.stem": arguments.stem, "workers.count": 4,
+    keys = {"data.name": "mds", "data.root": server.url, "data.image_size": 32, "model.name": arguments.model, "model.stem": arguments.stem, "workers.count": 4,
             "workers.batch": 32, "epochs": arguments.epochs, "partition.warmup": 0,
             "partition.interval": 0, "threads": arguments.threads, "eval.every": arguments.epochs,
             "checkpoint.every": 0, "importance.images": 0, "store.files": "true", "output": output,
@@ -55,7 +67,7 @@ def main():
     parser.add_argument("--data", required=True)
     parser.add_argument("--out", required=True, type=pathlib.Path)
     parser.add_argument("--examples", type=int, default=2048)
-    parser.add_argument("--epochs", type=int, default=3)
+    parser.add_argument("--epochs", type=int, default=2)
     parser.add_argument("--model", default="resnet18")
     parser.add_argument("--stem", default="imagenet")
     parser.add_argument("--threads", type=int, default=2)
@@ -66,7 +78,8 @@ def main():
     shards = arguments.out / "shards"
     if not shards.exists():
         arguments.out.mkdir(parents=True, exist_ok=True)
-        subprocess.run([arguments.impart, "data", "pack", arguments.data, shards], check=True)
+        write_pictures(arguments.data, arguments.out / "pictures", arguments.examples, 40)
+        subprocess.run([arguments.impart, "data", "pack", arguments.out / "pictures", shards], check=True)
         subprocess.run([arguments.impart, "data", "index", shards], check=True)
     server = ObjectServer(shards)
     server.delay, server.rate = arguments.latency, arguments.rate

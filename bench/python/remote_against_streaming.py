@@ -15,7 +15,8 @@ times in random order as crops of 64x64, with two threads or processes that deco
     torchvision  ImageFolder in a DataLoader, from local files
 
 Before anything is timed the classes of what each one visits are counted, and impart's weights from
-the server compared with those from the folder. Rounds are made in turns; medians are printed.
+the server compared with those from the folder. Rounds are made in turns; medians are printed. A loop
+that breaks off is said to, and does not count.
 """
 
 import argparse
@@ -132,8 +133,11 @@ class Bench:
     def loop(self, name, *more):
         done = subprocess.run(
             [sys.executable, __file__, "--impart", self.arguments.impart, "--out", self.out,
-             "--loop", name, "--cache", str(self.mebibytes << 20), *more], env=self.environment(), check=True,
-            stdout=subprocess.PIPE, text=True)
+             "--loop", name, "--cache", str(self.mebibytes << 20), *more], env=self.environment(),
+            check=False, capture_output=True, text=True)
+        if done.returncode != 0:
+            print(f"{name} failed: {done.stderr.strip().splitlines()[-1]}", flush=True)
+            return None
         found = json.loads(done.stdout.splitlines()[-1])
         if found["classes"] != [self.counts] * EPOCHS:
             raise SystemExit(f"{name} did not visit every photograph once an epoch: {found['classes']}")
@@ -190,6 +194,8 @@ class Bench:
             for name, way in ways.items():
                 self.server.clear_log()
                 seconds = way()
+                if seconds is None:
+                    continue
                 requests, sent = self.server.sent("/shards/train/")
                 found[name].append((seconds, sent, requests))
                 print(f"{name}: {seconds:.1f} s, {sent / 2**20:.1f} MiB, {requests} requests", flush=True)
@@ -198,14 +204,14 @@ class Bench:
 
 def show(bench, found):
     middle = {name: [statistics.median(column) for column in zip(*rounds)]
-              for name, rounds in found.items()}
+              for name, rounds in found.items() if rounds}
     visits = EPOCHS * sum(bench.counts)
     base = middle["impart, pin"]
-    print("| | MiB from the server | of the data, per epoch | requests | seconds | images/s | "
+    print("| | rounds | MiB from the server | of the data, per epoch | requests | seconds | images/s | "
           "bytes ÷ impart, pin | seconds ÷ impart, pin |")
-    print("|---|---|---|---|---|---|---|---|")
+    print("|---|---|---|---|---|---|---|---|---|")
     for name, (seconds, sent, requests) in middle.items():
-        print(f"| {name} | {sent / 2**20:.1f} | {sent / bench.bytes / EPOCHS:.2f} | {requests:.0f} | "
+        print(f"| {name} | {len(found[name])} | {sent / 2**20:.1f} | {sent / bench.bytes / EPOCHS:.2f} | {requests:.0f} | "
               f"{seconds:.1f} | {visits / seconds:.0f} | {sent / base[1]:.2f} | {seconds / base[0]:.2f} |")
 
 

@@ -129,7 +129,7 @@ class ProcessesTest(CachesTest):
                 self.assertLess(abs(predicted["run_peer_bytes"] / summary["bytes_peers"] - 1), 0.1)
 
     def kill_and_resume(self, name, changes, processes, resumed_on):
-        """A run that is killed after its second epoch at the latest moment that a draw says."""
+        """A run that is killed some time after its second epoch, and goes on on so many processes."""
         job = self.start(*settings({**BASE, **changes}), f"output={name}", processes=processes)
         run = self.run_folder(name)
         self.assertTrue(wait_until(lambda: run.lines() >= 2 or job.is_over(), 60), job.texts())

@@ -37,9 +37,10 @@ class CachedStore final : public Store {
         exchange_(communicator, sizes(), spec.steps_ahead),
         counts_(hosted_.count) {
     if (spec.disk_path.empty()) return;
+    // The plan bounds what is kept; what changes its owner may be beside what comes in its place.
     disk_.emplace(DiskCacheSpec{.path = spec.disk_path,
                                 .data_id = spec.data_id,
-                                .bytes = spec.disk_bytes,
+                                .bytes = 2 * spec.disk_bytes,
                                 .process = communicator.rank(),
                                 .processes = communicator.size()},
                   *source_);
