@@ -103,6 +103,16 @@ class OneProcessTest(CachesTest):
         self.assertEqual(self.impart("data", "cache", "clear", "cache")[0], 0)
         self.assertFalse((self.folder / "cache").exists())
 
+    def test_what_a_selection_visits_most_is_kept_and_answers_more(self):
+        """A third of the data fits. What makes room for others is not missed before."""
+        selecting = {**LOCAL, "epochs": 8, "selection.strategy": "infobatch", "selection.final": 0}
+        shares = {}
+        for policy in ["pin", "importance"]:
+            run = self.finish(policy, FILES, selecting, {"store.cache_policy": policy})
+            later = [sum(totals(run, tier)[2:]) for tier in TIERS]
+            shares[policy] = later[0] / sum(later)
+        self.assertGreater(shares["importance"], shares["pin"] + 0.03)
+
     def test_what_does_not_go_together_is_refused(self):
         for wrong, said in [({"store.cooperative": "true"}, "store.cache_policy: pin"),
                             ({"store.cache_path": "x"}, "store.cache_disk"),
@@ -128,6 +138,9 @@ class ProcessesTest(CachesTest):
                 self.assertLess(abs(predicted["run_replicated_source_bytes"] / summary["bytes_source"] - 1), 0.01)
                 self.assertLess(abs(predicted["run_peer_bytes"] / summary["bytes_peers"] - 1), 0.1)
 
+
+@unittest.skipUnless(shutil.which("mpirun"), "needs mpirun")
+class KilledTest(CachesTest):
     def kill_and_resume(self, name, changes, processes, resumed_on):
         """A run that is killed some time after its second epoch, and goes on on so many processes."""
         job = self.start(*settings({**BASE, **changes}), f"output={name}", processes=processes)
@@ -158,16 +171,6 @@ class ProcessesTest(CachesTest):
                 run = self.kill_and_resume(f"run-{at}", changes, processes, resumed_on)
                 self.assertEqual(run.sha(), expected["selecting" if base is selecting else "exchanging"])
                 self.assertGreater(sum(totals(run, "cache_hits_disk")), 0)
-
-    def test_what_a_selection_visits_most_is_kept_and_answers_more(self):
-        """A third of the data fits. What makes room for others is not missed before."""
-        selecting = {**LOCAL, "epochs": 8, "selection.strategy": "infobatch", "selection.final": 0}
-        shares = {}
-        for policy in ["pin", "importance"]:
-            run = self.finish(policy, FILES, selecting, {"store.cache_policy": policy})
-            later = [sum(totals(run, tier)[2:]) for tier in TIERS]
-            shares[policy] = later[0] / sum(later)
-        self.assertGreater(shares["importance"], shares["pin"] + 0.03)
 
 
 if __name__ == "__main__":
