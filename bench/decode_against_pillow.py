@@ -18,7 +18,7 @@ import time
 
 from PIL import Image
 
-sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent / "tests" / "images"))
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent / "tests" / "data" / "images"))
 from photos import evaluation_view, natural_picture, reference_boxes, training_view  # noqa: E402
 
 COUNT, WIDTH, HEIGHT, SIZE = 96, 500, 375, 224

@@ -1,12 +1,14 @@
 #!/usr/bin/env python3
-"""What caches save of every placement strategy's reads: MiB from the source, over the network, on disk.
+"""What caches save of every placement strategy's reads: MiB from a server, over the network, on disk.
 
     experiments/cache_strategies.py --out OUT [--impart build/release/bin/impart] [--seeds 1 2 3]
+        [--data DATA/cifar10]
 
-Packs the built-in images `shapes` into shards, which stand for a source that every process reads
-from, and trains once per strategy, cache and seed under mpirun, each process with room for 1/8 of
-the data on its local disk. Writes OUT/table.md and OUT/table.csv; weights must not depend on the
-cache, or it fails. A run that is there already is not repeated.
+Packs a data set (the built-in images `shapes` if none is given) into shards, serves them with an
+nginx on 127.0.0.1, and trains once per strategy, cache and seed under mpirun, each process with room
+for 1/8 of the data on its local disk. Writes OUT/table.md and OUT/table.csv, means over seeds, and
+OUT/runs.csv. It fails if weights depend on the cache, or if the server sent other bytes than the
+ledger says, by more than 1 %. A run that is there already is not repeated.
 """
 
 import argparse
@@ -18,6 +20,10 @@ import shutil
 import statistics
 import subprocess
 import sys
+
+ROOT = pathlib.Path(__file__).resolve().parent.parent
+sys.path.insert(0, str(ROOT / "tests" / "data" / "remote"))
+from nginx_server import NginxServer  # noqa: E402
 
 GLOBAL = {"partition.heuristic": "random", "partition.warmup": 0, "partition.interval": 1}
 LOCAL = {**GLOBAL, "partition.interval": 0}
@@ -34,14 +40,16 @@ STRATEGIES = {
 }
 
 
-def caches(mebibytes):
-    """Name, settings."""
+def caches(mebibytes, selects):
+    """Name, settings. Without a selection `importance` is `pin`."""
     disk = {"store.cache_path": "cache", "store.cache_disk": mebibytes}
     yield "no cache", {}
     yield "clock", disk
     yield "pin", {**disk, "store.cache_policy": "pin", "store.move_from": "source"}
     yield "pin, peers", {**disk, "store.cache_policy": "pin", "store.move_from": "peer",
                          "store.cooperative": "true"}
+    if not selects:
+        return
     yield "importance", {**disk, "store.cache_policy": "importance", "store.move_from": "source"}
 
 
@@ -54,7 +62,8 @@ def start(arguments, folder, settings):
     if arguments.processes > 1:
         command = ["mpirun", "-n", arguments.processes, *command]
     environment = {**os.environ, "OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1",
-                   "OMPI_MCA_rmaps_base_oversubscribe": "1"}
+                   "OMPI_MCA_rmaps_base_oversubscribe": "1", "OMPI_MCA_mpi_yield_when_idle": "1",
+                   "OMPI_MCA_hwloc_base_binding_policy": "none", "NO_PROXY": "127.0.0.1"}
     subprocess.run(list(map(str, command)), check=True, env=environment, cwd=folder,
                    stdout=subprocess.DEVNULL)
 
@@ -64,12 +73,16 @@ def run(arguments, strategy, cache, settings, seed):
     if (output / "DONE").exists():
         return output
     shutil.rmtree(arguments.out / "cache", ignore_errors=True)
+    arguments.server.clear_log()
     start(arguments, arguments.out, {
         "name": slug(strategy), "seed": seed, "epochs": arguments.epochs, "threads": 1,
-        "data.name": "mds", "data.root": "shards", "model.name": arguments.model,
-        "workers.count": 4, "workers.batch": 32, "workers.reduce": "exact", "optimizer.lr": 0.02,
-        "importance.ignore": 0, "importance.images": 0, "checkpoint.every": 0, "store.files": "true",
-        "store.cache": 0, "output": output, **settings})
+        "data.name": "mds", "data.root": f"{arguments.server.url}/shards",
+        "data.limit": arguments.limit, "model.name": arguments.model,
+        "workers.count": 4, "workers.batch": arguments.batch, "workers.reduce": "exact", "optimizer.lr": 0.05,
+        "importance.ignore": 0, "importance.images": 0, "checkpoint.every": 0,
+        "eval.every": arguments.epochs, "store.files": "true",
+        "store.cache": 0, "store.prefetch": arguments.prefetch, "output": output, **settings})
+    (output / "sent.json").write_text(json.dumps(arguments.server.sent("/shards/train/shard.")))
     return output
 
 
@@ -80,6 +93,9 @@ def measure(output):
     def total(key, epochs=ledger):
         return sum(worker[key] for line in epochs for worker in line["workers"])
 
+    sent = json.loads((output / "sent.json").read_text())[1]
+    if abs(total("bytes_source") / sent - 1) > 0.01:
+        raise SystemExit(f"{output}: the server sent {sent} bytes, the ledger has {total('bytes_source')}")
     later = ledger[1:]
     hits = {tier: total(tier, later) for tier in ("cache_hits", "cache_hits_disk", "cache_hits_peers")}
     reads = sum(hits.values()) + total("cache_misses", later)
@@ -90,32 +106,48 @@ def measure(output):
         "disk written MiB": total("bytes_written") / 2**20,
         "own hits %": 100 * (hits["cache_hits"] + hits["cache_hits_disk"]) / reads,
         "peers' hits %": 100 * hits["cache_hits_peers"] / reads,
+        "requests": sum(process["requests_source"] for line in ledger for process in line["processes"]),
         "final %": summary["final_accuracy"],
         "sha": summary["weights_sha256"],
     }
 
 
-def mean_rows(arguments, mebibytes):
+def mean_rows(arguments, mebibytes, runs):
     for strategy, settings in STRATEGIES.items():
         hashes = {}
-        for cache, cached in caches(mebibytes):
+        for cache, cached in caches(mebibytes, "selection.strategy" in settings):
             found = [measure(run(arguments, strategy, cache, {**settings, **cached}, seed))
                      for seed in arguments.seeds]
-            shas = [one.pop("sha") for one in found]
+            runs += [{"strategy": strategy, "cache": cache, "seed": seed, **one}
+                     for seed, one in zip(arguments.seeds, found)]
+            shas = [one["sha"] for one in found]
             if hashes.setdefault(strategy, shas) != shas:
                 raise SystemExit(f"{strategy}: with {cache} the weights are others than without a cache")
             row = {"strategy": strategy, "cache": cache}
-            for key in found[0]:
+            for key in [key for key in found[0] if key != "sha"]:
                 row[key] = statistics.fmean(one[key] for one in found)
+            row["±"] = statistics.stdev(one["final %"] for one in found) if len(found) > 1 else 0.0
             print(row, flush=True)
             yield row
+
+
+def write_rows(path, rows):
+    with open(path, "w", newline="") as file:
+        writer = csv.DictWriter(file, rows[0].keys(), lineterminator="\n")
+        writer.writeheader()
+        writer.writerows({k: round(v, 3) if isinstance(v, float) else v for k, v in row.items()}
+                         for row in rows)
 
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--impart", default="build/release/bin/impart", type=pathlib.Path)
     parser.add_argument("--out", required=True, type=pathlib.Path)
+    parser.add_argument("--data", help="a folder of CIFAR-10 instead of shapes")
+    parser.add_argument("--limit", type=int, default=0, help="use only the first so many examples")
+    parser.add_argument("--prefetch", type=int, default=1, help="store.prefetch, in MiB")
     parser.add_argument("--model", default="mlp")
+    parser.add_argument("--batch", type=int, default=128)
     parser.add_argument("--epochs", type=int, default=8)
     parser.add_argument("--processes", type=int, default=4)
     parser.add_argument("--seeds", type=int, nargs="+", default=[1, 2, 3])
@@ -124,14 +156,22 @@ def main():
     arguments.out.mkdir(parents=True, exist_ok=True)
     shards = arguments.out / "shards"
     if not shards.exists():
-        subprocess.run([arguments.impart, "data", "pack", "shapes", shards], check=True)
-    mebibytes = max(1, round(sum(f.stat().st_size for f in (shards / "train").glob("*.mds")) / 8 / 2**20))
+        subprocess.run([arguments.impart, "data", "pack", arguments.data or "shapes", shards], check=True)
+        subprocess.run([arguments.impart, "data", "index", shards], check=True)
+    examples = json.loads((shards / "train" / "index.json").read_text())["shards"]
+    count = sum(shard["samples"] for shard in examples)
+    used = min(arguments.limit or count, count) / count
+    mebibytes = max(1, round(sum(f.stat().st_size for f in (shards / "train").glob("*.mds")) * used / 8 / 2**20))
+    shutil.rmtree(arguments.out / "nginx", ignore_errors=True)
+    arguments.server = NginxServer(arguments.out, arguments.out / "nginx")
 
-    rows = list(mean_rows(arguments, mebibytes))
-    with open(arguments.out / "table.csv", "w", newline="") as file:
-        writer = csv.DictWriter(file, rows[0].keys())
-        writer.writeheader()
-        writer.writerows(rows)
+    runs = []
+    try:
+        rows = list(mean_rows(arguments, mebibytes, runs))
+    finally:
+        arguments.server.close()
+    write_rows(arguments.out / "table.csv", rows)
+    write_rows(arguments.out / "runs.csv", runs)
     lines = ["| " + " | ".join(rows[0]) + " |", "|" + "---|" * len(rows[0])]
     for row in rows:
         cells = [f"{v:.1f}" if isinstance(v, float) else str(v) for v in row.values()]

@@ -252,6 +252,12 @@ void run_io(const IoOptions& options) {
 
 void add_size_options(CLI::App& command, IoOptions& options) {
   const CLI::AsSizeValue as_bytes(/*kb_is_1000=*/true);
+  const CLI::Validator price(
+      [](const std::string& text) -> std::string {
+        const bool fits = CLI::NonNegativeNumber(text).empty();
+        return fits ? "" : fmt::format("'{}' is no price; give a number of 0 or more", text);
+      },
+      "");
   command.add_option("--examples", options.examples, "examples of the data set");
   command
       .add_option("--payload", options.payload,
@@ -273,11 +279,11 @@ void add_size_options(CLI::App& command, IoOptions& options) {
   command
       .add_option("--price-get", options.price.per_1000_reads,
                   "what 1000 requests to an object store cost, in any currency: 0.0004")
-      ->check(CLI::NonNegativeNumber);
+      ->check(price);
   command
       .add_option("--price-gb", options.price.per_gigabyte,
                   "what 1 GB (1000^3 bytes) from an object store costs")
-      ->check(CLI::NonNegativeNumber);
+      ->check(price);
   command.add_option("--classes", options.spec.classes, "of examples, for class-stripes")
       ->capture_default_str();
   command.add_option("--parameters", options.parameters,

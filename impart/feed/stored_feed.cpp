@@ -40,8 +40,9 @@ class StoredFeed final : public Feed {
     }
     if (ahead_ != nullptr) {
       reader_.abandon();
-      ahead_->plan(plan.ids,
-                   [store = spec_.store](ExampleId id) { return store->needs_source(id); });
+      ahead_->plan(plan.ids, [store = spec_.store](ExampleId id, bool again) {
+        return store->needs_source(id, again);
+      });
     }
     reader_.begin(std::move(list));
   }

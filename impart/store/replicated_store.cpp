@@ -25,6 +25,7 @@ class ReplicatedStore final : public Store {
                   std::shared_ptr<const data::PayloadSource> source)
       : hosted_(hosted),
         source_(std::move(source)),
+        keeps_in_memory_(spec.cache_bytes > 0),
         cache_(spec.cache_bytes),
         counts_(hosted.count) {
     if (spec.disk_path.empty()) return;
@@ -45,8 +46,10 @@ class ReplicatedStore final : public Store {
 
   bool holds(ExampleId id) const override { return index(id) < source_->examples(); }
 
-  bool needs_source(ExampleId id) const override {
-    return !cache_.holds(id) && !(disk_ && disk_->contains(id));
+  /// What will be read before is what the caches then used last.
+  bool needs_source(ExampleId id, bool again) const override {
+    const bool will_be_kept = again && (keeps_in_memory_ || disk_);
+    return !will_be_kept && !cache_.holds(id) && !(disk_ && disk_->contains(id));
   }
 
   void read(ExampleId id, WorkerId worker, std::vector<std::byte>& payload) override {
@@ -66,7 +69,7 @@ class ReplicatedStore final : public Store {
     }
     payload.resize(source_->payload_bytes(id));
     const std::uint64_t bytes = source_->read(id, payload);
-    if (bytes == 0) return;
+    if (bytes == 0 && !source_->is_remote()) return;  // it was in memory all the time
     ++counts.misses;
     counts.bytes_source += bytes;
     cache_.keep(id, payload);
@@ -80,6 +83,7 @@ class ReplicatedStore final : public Store {
  private:
   placement::HostedWorkers hosted_;
   std::shared_ptr<const data::PayloadSource> source_;
+  bool keeps_in_memory_;
   PayloadCache cache_;
   std::optional<DiskCache> disk_;
   std::vector<ReadCounts> counts_;

@@ -49,10 +49,11 @@ class Store {
   /// Whether the example can be read here now. An example that moves here is held once it has
   /// arrived whole.
   virtual bool holds(ExampleId id) const = 0;
-  /// Whether reading the example now would ask the data set's source: what is read ahead of need is
-  /// only that. May be wrong by the time it is read. Called by several threads at a time; cheap.
-  virtual bool needs_source(ExampleId id) const {
-    static_cast<void>(id);
+  /// Whether a visit will ask the data set's source for the example: what is read ahead of need is
+  /// only that. `again`: another visit comes first and has not been made. May be wrong by the time
+  /// it is read. Called by several threads at a time; cheap.
+  virtual bool needs_source(ExampleId id, bool again) const {
+    static_cast<void>(id), static_cast<void>(again);
     return false;
   }
   /// The payload of an example that a hosted worker owns, or is about to give away, at the cost of

@@ -127,6 +127,38 @@ TEST(CachePlan, KeepsWhatIsVisitedMostWhenWorthsDiffer) {
   EXPECT_NEAR(share, 0.267, 0.01);
 }
 
+TEST(CachePlan, WhatMakesRoomAnswersItsVisitBefore) {
+  constexpr std::uint64_t kHeld = kPlanned / 5;
+  constexpr std::uint32_t kAhead = 3;
+  CachePlan plan({.examples = kPlanned,
+                  .memory_bytes = kHeld * kPlanPayload,
+                  .worth = worth_its_visits,
+                  .sizes = [](ExampleId) { return kPlanPayload; },
+                  .steps_ahead = kAhead});
+  const placement::Partition one(std::vector<WorkerId>(kPlanned), 1);
+  for (std::uint32_t epoch = 0; epoch < 6; ++epoch) {
+    std::vector<float> expected(kPlanned, 1);  // others are worth most in every epoch
+    for (std::size_t i = 0; i < kPlanned; ++i) expected[i] = (i + epoch) % 3 == 0 ? 2.0f : 1.0f;
+    const placement::StepPlan steps(shuffled(one, epoch), 20, placement::Uneven::kWeight);
+    std::vector<std::uint32_t> step_of(kPlanned);
+    for (std::uint32_t step = 0; step < steps.steps(); ++step) {
+      for (const ExampleId id : steps.batch_of(WorkerId{0}, step)) step_of[index(id)] = step;
+    }
+    const auto mine =
+        plan.begin_epoch({.steps = &steps, .partition = &one, .expected_visits = expected}, false)
+            .processes[0];
+    EXPECT_EQ(mine.counts.memory_hits, epoch == 0 ? 0 : kHeld);
+    EXPECT_TRUE(mine.drop.empty());
+    ASSERT_EQ(mine.keep.size(), epoch == 0 ? kHeld : mine.drop_at.size());
+    EXPECT_GT(mine.keep.size(), kHeld / 2);
+    for (std::size_t i = 0; i < mine.drop_at.size(); ++i) {
+      EXPECT_EQ(mine.drop_at[i].step, step_of[index(mine.drop_at[i].id)] + 1);
+      EXPECT_GE(step_of[index(mine.keep[i])], mine.drop_at[i].step + kAhead);
+    }
+    EXPECT_LE(plan.bytes(0, CacheTier::kMemory), kHeld * kPlanPayload);
+  }
+}
+
 TEST(CachePlan, WhatChangesItsOwnerComesFromTheOldOnesCacheOrTheSource) {
   for (const bool from_peers : {true, false}) {
     CachePlan plan({.examples = kPlanned,

@@ -66,6 +66,28 @@ TEST(CachedStore, HitsAsOftenAsItHoldsExamples) {
   }
 }
 
+TEST(CachedStore, TellsWhatToReadAhead) {
+  const auto source = std::make_shared<GeneratedSource>(kCachedExamples, kCachedPayload);
+  const auto communicator = comm::make_single_communicator();
+  const auto store = open_cached(source, *communicator, {.memory_bytes = 40 * kCachedPayload});
+  const auto partition = random_partition(kCachedExamples, kCachedWorkers, 0);
+  const auto needed = [&](bool again) {
+    std::uint64_t count = 0;
+    for (std::uint64_t i = 0; i < kCachedExamples; ++i) {
+      count += store->needs_source(ExampleId{i}, again) ? 1 : 0;
+    }
+    return count;
+  };
+  EXPECT_EQ(needed(false), kCachedExamples);
+  const placement::StepPlan steps(partition.parts(), 7, placement::Uneven::kWeight);
+  store->begin_epoch({.steps = &steps, .partition = &partition});
+  EXPECT_EQ(needed(false), kCachedExamples);
+  EXPECT_EQ(needed(true), kCachedExamples - 40);  // it knows what it will keep
+  store->end_epoch();
+  read_epoch(*store, *source, partition);
+  EXPECT_EQ(needed(false), kCachedExamples - 40);
+}
+
 TEST(CachedStore, FillsItsDiskAfterItsMemoryAndFindsItAgain) {
   const testing::TemporaryFolder folder;
   const auto source = std::make_shared<GeneratedSource>(kCachedExamples, kCachedPayload);

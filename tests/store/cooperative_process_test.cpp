@@ -57,6 +57,7 @@ struct Case {
   bool keeps_parts = false;
   std::string disk = {};
   std::uint64_t bad = kExamples;  ///< an example that nobody can read
+  std::string policy = "pin";
 };
 
 class Check {
@@ -76,8 +77,12 @@ class Check {
     const auto partition =
         random_partition(kExamples, kWorkers, epoch / (case_.keeps_parts ? 2 : 1));
     const placement::StepPlan steps(partition.parts(), 9, placement::Uneven::kWeight);
-    const EpochReads reads{
-        .steps = &steps, .partition = &partition, .keeps_parts = case_.keeps_parts};
+    std::vector<float> worths(kExamples);
+    for (std::size_t i = 0; i < kExamples; ++i) worths[i] = 1 + static_cast<float>(i * epoch % 3);
+    const EpochReads reads{.steps = &steps,
+                           .partition = &partition,
+                           .keeps_parts = case_.keeps_parts,
+                           .expected_visits = worths};
     const comm::Traffic before = communicator_.traffic();
     store_->begin_epoch(reads);
     for (std::uint32_t step = 0; step < std::min(last, steps.steps()); ++step) {
@@ -92,16 +97,20 @@ class Check {
   }
 
  private:
+  const CachePolicyEntry& policy() const {
+    return find_entry(kCachePolicies, "cache policy", case_.policy);
+  }
+
   std::unique_ptr<Store> open() {
     return make_cached_store({.workers = kWorkers,
                               .memory_bytes = kBytes,
                               .disk_path = case_.disk,
                               .disk_bytes = case_.disk.empty() ? 0 : kBytes,
                               .data_id = "generated",
-                              .policy = &find_entry(kCachePolicies, "cache policy", "pin"),
+                              .policy = &policy(),
                               .cooperative = case_.cooperative,
                               .move_from = case_.move_from,
-                              .steps_ahead = 2},
+                              .steps_ahead = kAhead},
                              communicator_, source_);
   }
 
@@ -111,8 +120,10 @@ class Check {
             .processes = communicator_.size(),
             .memory_bytes = kBytes,
             .disk_bytes = case_.disk.empty() ? 0 : kBytes,
+            .worth = policy().function,
             .cooperative = case_.cooperative && communicator_.size() > 1,
-            .sizes = sizes_of(*source_)};
+            .sizes = sizes_of(*source_),
+            .steps_ahead = kAhead};
   }
 
   void read_step(const placement::StepPlan& steps, std::uint32_t step) {
@@ -166,6 +177,7 @@ class Check {
   }
 
   static constexpr std::uint64_t kBytes = 403 * 300 / 8;
+  static constexpr std::uint32_t kAhead = 2;
 
   Case case_;
   comm::Communicator& communicator_;
@@ -186,6 +198,12 @@ void run_all(const std::string& folder, comm::Communicator& communicator) {
       {.move_from = MoveFrom::kSource, .keeps_parts = true},
       {.disk = folder + "/cache"},
       {.bad = 17},
+      {.policy = "importance"},
+      {.keeps_parts = true, .policy = "importance"},
+      {.cooperative = false,
+       .keeps_parts = true,
+       .disk = folder + "/others",
+       .policy = "importance"},
   };
   for (const Case& which : cases) {
     Check check(which, communicator);

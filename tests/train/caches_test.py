@@ -2,11 +2,17 @@
 """Whole runs that read from files through caches, against runs that hold everything in memory.
 
     python3 caches_test.py path/to/impart
+
+IMPART_CACHE_RUNS=all kills and resumes every policy on every number of processes.
 """
 
 import json
+import os
+import random
 import shutil
+import signal
 import subprocess
+import time
 import unittest
 
 import training
@@ -26,6 +32,10 @@ BASE = {**{key: value for key, value in SHORT.items() if not key.startswith("dat
 FILES = {"store.files": "true", "store.cache": 1}
 PIN = {**FILES, "store.cache_policy": "pin"}
 TIERS = ["cache_hits", "cache_hits_disk", "cache_hits_peers", "cache_misses"]
+# Policy, cooperative or not, processes.
+KILLED = [(policy, cooperative, processes)
+          for policy in ["clock", "pin", "importance"] for cooperative in [False, True]
+          for processes in [1, 2, 4] if not (policy == "clock" and cooperative)]
 
 
 def totals(run, key):
@@ -93,6 +103,16 @@ class OneProcessTest(CachesTest):
         self.assertEqual(self.impart("data", "cache", "clear", "cache")[0], 0)
         self.assertFalse((self.folder / "cache").exists())
 
+    def test_what_a_selection_visits_most_is_kept_and_answers_more(self):
+        """A third of the data fits. What makes room for others is not missed before."""
+        selecting = {**LOCAL, "epochs": 8, "selection.strategy": "infobatch", "selection.final": 0}
+        shares = {}
+        for policy in ["pin", "importance"]:
+            run = self.finish(policy, FILES, selecting, {"store.cache_policy": policy})
+            later = [sum(totals(run, tier)[2:]) for tier in TIERS]
+            shares[policy] = later[0] / sum(later)
+        self.assertGreater(shares["importance"], shares["pin"] + 0.03)
+
     def test_what_does_not_go_together_is_refused(self):
         for wrong, said in [({"store.cooperative": "true"}, "store.cache_policy: pin"),
                             ({"store.cache_path": "x"}, "store.cache_disk"),
@@ -118,20 +138,39 @@ class ProcessesTest(CachesTest):
                 self.assertLess(abs(predicted["run_replicated_source_bytes"] / summary["bytes_source"] - 1), 0.01)
                 self.assertLess(abs(predicted["run_peer_bytes"] / summary["bytes_peers"] - 1), 0.1)
 
-    def test_a_killed_job_goes_on_with_its_disk_and_trains_the_same(self):
-        base = {**PIN, "epochs": 12, "store.cache": 0, "store.cache_path": "cache", "store.cache_disk": 1,
-                "store.cooperative": "true", "selection.strategy": "infobatch",
-                "store.cache_policy": "importance"}
-        whole = self.finish("whole", {"epochs": 12, "selection.strategy": "infobatch"})
-        job = self.start(*settings({**BASE, **base}), "output=run", processes=2)
-        run = self.run_folder("run")
-        self.assertTrue(wait_until(lambda: run.lines() >= 4, 60))
+
+@unittest.skipUnless(shutil.which("mpirun"), "needs mpirun")
+class KilledTest(CachesTest):
+    def kill_and_resume(self, name, changes, processes, resumed_on):
+        """A run that is killed some time after its second epoch, and goes on on so many processes."""
+        job = self.start(*settings({**BASE, **changes}), f"output={name}", processes=processes)
+        run = self.run_folder(name)
+        self.assertTrue(wait_until(lambda: run.lines() >= 2 or job.is_over(), 60), job.texts())
+        time.sleep(0.2 * random.Random(name).random())
         for rank in job.ranks().values():
-            training.os.kill(rank, training.signal.SIGKILL)
+            os.kill(rank, signal.SIGKILL)
         job.wait()
-        self.succeed("--resume", "run", processes=2)
-        self.assertEqual(run.sha(), whole.sha())
-        self.assertGreater(sum(totals(run, "cache_hits_disk")), 0)
+        self.succeed("--resume", name, processes=resumed_on)
+        return run
+
+    def test_a_killed_job_goes_on_with_its_disk_and_trains_the_same(self):
+        selecting = {"epochs": 12, "selection.strategy": "infobatch", **LOCAL}
+        exchanging = {"epochs": 12, "exchange.strategy": "partial", "exchange.fraction": 0.2, **LOCAL}
+        expected = {name: self.finish(name, changes).sha()
+                    for name, changes in [("selecting", selecting), ("exchanging", exchanging)]}
+        chosen = KILLED if os.environ.get("IMPART_CACHE_RUNS") == "all" else [
+            ("importance", True, 2), ("clock", False, 4)]
+        for at, (policy, cooperative, processes) in enumerate(chosen):
+            base = selecting if policy == "importance" else exchanging
+            changes = {**base, **FILES, "store.cache": 0, "store.cache_path": f"cache-{at}",
+                       "store.cache_disk": 1, "store.cache_policy": policy,
+                       "store.cooperative": str(cooperative).lower()}
+            resumed_on = random.Random(at).choice([1, 2, 4])
+            with self.subTest(policy=policy, cooperative=cooperative, processes=processes,
+                              resumed_on=resumed_on):
+                run = self.kill_and_resume(f"run-{at}", changes, processes, resumed_on)
+                self.assertEqual(run.sha(), expected["selecting" if base is selecting else "exchanging"])
+                self.assertGreater(sum(totals(run, "cache_hits_disk")), 0)
 
 
 if __name__ == "__main__":

@@ -80,6 +80,18 @@ constexpr Rule kStoreRules[] = {
                   ? "store.cache_path needs store.cache_disk: how many MiB each process may keep"
                   : "store.cache_disk needs store.cache_path: the local folder that it is for";
      }},
+    {"cache-without-room",
+     {"store.cache_policy", "store.cache", "store.cache_disk"},
+     [](const Situation& s) {
+       const StoreConfig& store = s.config.store;
+       return cache_policy(store).is_planned && store.cache == 0 && store.cache_disk == 0;
+     },
+     [](const Situation& s) {
+       return fmt::format(
+           "store.cache_policy: {} has no room to keep anything: give store.cache (MiB in memory), "
+           "or store.cache_path and store.cache_disk",
+           s.config.store.cache_policy);
+     }},
     {"cooperating-caches",
      {"store.cooperative", "store.cache_policy"},
      [](const Situation& s) {

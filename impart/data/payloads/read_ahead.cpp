@@ -182,7 +182,7 @@ std::vector<VisitPtr> ReadAhead::Crew::next_group() {
     VisitPtr visit = std::move(ahead_.front());
     ahead_.pop_front();
     if (visit->state != Visit::State::kPlanned) continue;  // somebody read it meanwhile
-    if (needs_ && !needs_(visit->id)) {
+    if (needs_ && !needs_(visit->id, visits_.at(visit->id).front() != visit)) {
       visit->state = Visit::State::kAside;
       continue;
     }

@@ -16,9 +16,10 @@ struct ReadAheadSpec {
   std::uint32_t threads = 3;                      ///< each of which waits for one group
 };
 
-/// Whether a payload has to come from the source at all; asked shortly before it is fetched, by
-/// several threads. Empty: always.
-using NeedsSource = std::function<bool(ExampleId)>;
+/// Whether a visit's payload has to come from the source at all; asked shortly before it is
+/// fetched, by several threads. `again`: an earlier visit of the plan has not been made. Empty:
+/// always.
+using NeedsSource = std::function<bool(ExampleId id, bool again)>;
 
 /// Reads payloads of a source ahead, in the order in which they will be needed. Neighbours in the
 /// plan are read in groups (PayloadSource::read_all), so that the source can serve those that lie

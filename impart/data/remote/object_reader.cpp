@@ -276,8 +276,9 @@ void ObjectReader::Loop::try_again(PendingRead& read, const ObjectAnswer& answer
   if (read.grows == nullptr && same) read.filled += answer.received;
   if (read.filled == read.read.into.size()) read.filled = 0;
   if (read.failures > (answer.wrong_size ? kSizeRetries : spec_.retries)) {
-    const std::string message = fmt::format("{}: {}; gave up after {} attempts", url_of(read),
-                                            answer.reason, read.failures);
+    const std::string message =
+        fmt::format("{}: {}; gave up after {} attempt{}", url_of(read), answer.reason,
+                    read.failures, read.failures == 1 ? "" : "s");
     return end(read, ReadFate::kPassing,
                answer.wrong_size ? std::make_exception_ptr(DataError(message))
                                  : std::make_exception_ptr(IoError(message)));

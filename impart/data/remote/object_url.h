@@ -5,7 +5,8 @@
 
 namespace impart::data {
 
-/// Whether a data.root names a server rather than a folder: https://, http:// or s3://.
+/// Whether a data.root names a server rather than a folder: it begins with https://, http://,
+/// s3://, or another scheme, which is a fault.
 bool is_remote(std::string_view root);
 
 /// What is wrong with such a root, as a sentence; "" if nothing is. A name or password in it would

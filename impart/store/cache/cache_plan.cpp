@@ -1,6 +1,7 @@
 #include "impart/store/cache/cache_plan.h"
 
 #include <algorithm>
+#include <limits>
 #include <utility>
 
 #include "impart/placement/hosted_workers.h"
@@ -28,6 +29,7 @@ CachePlan::CachePlan(CachePlanSpec spec)
     if (spec_.cooperative || plans(process)) tiers_[process].resize(spec_.examples);
   }
   visits_.resize(spec_.examples);
+  last_steps_.resize(spec_.examples);
 }
 
 std::uint32_t CachePlan::process_of(WorkerId worker) const {
@@ -48,20 +50,24 @@ std::uint64_t CachePlan::bytes(std::uint32_t process, CacheTier tier) const {
   return tier == CacheTier::kDisk ? contents_[process].disk : contents_[process].memory;
 }
 
+bool CachePlan::has_room(const Contents& contents, CacheTier tier, std::uint64_t bytes) const {
+  return tier == CacheTier::kDisk ? contents.disk + bytes <= spec_.disk_bytes
+                                  : contents.memory + bytes <= spec_.memory_bytes;
+}
+
 std::optional<CacheTier> CachePlan::room_for(const Contents& contents, std::uint64_t bytes) const {
-  if (contents.memory + bytes <= spec_.memory_bytes) return CacheTier::kMemory;
-  if (contents.disk + bytes <= spec_.disk_bytes) return CacheTier::kDisk;
+  for (const CacheTier tier : {CacheTier::kMemory, CacheTier::kDisk}) {
+    if (has_room(contents, tier, bytes)) return tier;
+  }
   return std::nullopt;
 }
 
 bool CachePlan::add_held(std::uint32_t process, ExampleId id, CacheTier tier) {
   Contents& contents = contents_[process];
-  const bool is_disk = tier == CacheTier::kDisk;
   const std::uint64_t bytes = spec_.sizes(id);
-  std::uint64_t& used = is_disk ? contents.disk : contents.memory;
   const bool is_taken = spec_.cooperative && holder_[index(id)] != 0;
-  if (is_taken || used + bytes > (is_disk ? spec_.disk_bytes : spec_.memory_bytes)) return false;
-  used += bytes;
+  if (is_taken || !has_room(contents, tier, bytes)) return false;
+  contents.of(tier) += bytes;
   contents.ids.push_back(id);
   set_tier(process, id, tier);
   return true;
@@ -73,6 +79,7 @@ std::vector<CachePlan::FirstVisit> CachePlan::first_visits(const EpochReads& rea
   for_each_visit(reads, placement::hosted_workers(spec_.workers, process, spec_.processes),
                  [&](ExampleId id, std::uint32_t step) {
                    if (visits_[index(id)]++ == 0) visits.push_back({id, step});
+                   last_steps_[index(id)] = step;
                  });
   return visits;
 }
@@ -96,61 +103,116 @@ void CachePlan::promise(std::uint32_t process, const std::vector<FirstVisit>& vi
   }
 }
 
-/// What a process keeps from now on: of what it has and does not have to let go, and of what it
-/// reads and nobody else keeps, what is worth most.
-void CachePlan::choose(std::uint32_t process, const std::vector<FirstVisit>& visits,
-                       const EpochReads& reads, ProcessCaching& caching) {
-  struct Candidate {
-    ExampleId id{};
-    CacheTier held = CacheTier::kNone;
-    float worth = 0;
-  };
-  const auto leaves = [&](ExampleId id) {
-    return reads.keeps_parts && process_of(reads.partition->owner(id)) != process;
-  };
+/// What a process has and does not have to let go, and then what it reads and nobody else keeps.
+std::vector<CachePlan::Candidate> CachePlan::find_candidates(std::uint32_t process,
+                                                             const std::vector<FirstVisit>& visits,
+                                                             const EpochReads& reads,
+                                                             ProcessCaching& caching) const {
   std::vector<Candidate> candidates;
   for (const ExampleId id : contents_[process].ids) {
-    if (leaves(id)) {
+    if (reads.keeps_parts && process_of(reads.partition->owner(id)) != process) {
       const bool is_needed = fates_[index(id)] == Fate::kPeer;
       (is_needed ? caching.drop_late : caching.drop).push_back(id);
       continue;
     }
-    candidates.push_back({id, tier(process, id), spec_.worth(id, reads.expected_visits)});
+    const float worth = spec_.worth(id, reads.expected_visits);
+    candidates.push_back({.id = id, .held = tier(process, id), .worth = worth});
   }
-  const std::size_t held = candidates.size();
   for (const FirstVisit& visit : visits) {
     const Fate fate = fates_[index(visit.id)];
     const bool is_kept_elsewhere = fate == Fate::kPeer && !reads.keeps_parts;
     if (fate == Fate::kMemory || fate == Fate::kDisk || is_kept_elsewhere) continue;
     const float worth = spec_.worth(visit.id, reads.expected_visits);
-    if (worth > 0) candidates.push_back({visit.id, CacheTier::kNone, worth});
+    if (worth > 0) candidates.push_back({.id = visit.id, .step = visit.step, .worth = worth});
   }
+  return candidates;
+}
+
+/// Whether what this process keeps answers a visit of the epoch.
+bool CachePlan::is_used_here(std::uint32_t process, ExampleId id, const EpochReads& reads) const {
+  if (visits_[index(id)] == 0) return false;
+  return spec_.cooperative || process_of(reads.partition->owner(id)) == process;
+}
+
+/// What a process keeps from now on.
+void CachePlan::choose(std::uint32_t process, const std::vector<FirstVisit>& visits,
+                       const EpochReads& reads, ProcessCaching& caching) {
+  std::vector<Candidate> candidates = find_candidates(process, visits, reads, caching);
   if (spec_.worth != worth_the_same) {
     std::stable_sort(candidates.begin(), candidates.end(),
                      [](const Candidate& a, const Candidate& b) { return a.worth > b.worth; });
-  } else if (held == candidates.size() && caching.drop.empty() && caching.drop_late.empty()) {
-    return;
   }
-  Contents next;
+  // Were all of them here: who stays, who is in the way, and from which worth on others are taken.
+  Contents next, wished;
+  std::vector<Leaver> leavers;
+  float least = std::numeric_limits<float>::infinity();
   for (const Candidate& candidate : candidates) {
     const std::uint64_t bytes = spec_.sizes(candidate.id);
-    std::optional<CacheTier> place = room_for(next, bytes);
-    if (candidate.held == CacheTier::kMemory && place != CacheTier::kMemory) place.reset();
-    if (candidate.held == CacheTier::kDisk) {
-      const bool fits = next.disk + bytes <= spec_.disk_bytes;
-      place = fits ? std::optional(CacheTier::kDisk) : std::nullopt;
-    }
-    if (!place || candidate.worth <= 0) {
-      if (candidate.held != CacheTier::kNone) caching.drop.push_back(candidate.id);
+    const bool is_held = candidate.held != CacheTier::kNone;
+    std::optional<CacheTier> place = is_held ? candidate.held : room_for(wished, bytes);
+    if (candidate.worth <= 0 || !place || !has_room(wished, *place, bytes)) place.reset();
+    if (place) wished.of(*place) += bytes;
+    if (place && !is_held) least = candidate.worth;
+    if (!is_held) continue;
+    next.of(candidate.held) += bytes;
+    if (place) {
+      next.ids.push_back(candidate.id);
       continue;
     }
-    (*place == CacheTier::kDisk ? next.disk : next.memory) += bytes;
+    const bool is_used = is_used_here(process, candidate.id, reads);
+    leavers.push_back({.id = candidate.id,
+                       .held = candidate.held,
+                       .bytes = bytes,
+                       .is_used = is_used,
+                       .free_from = is_used ? last_steps_[index(candidate.id)] + 1 : 0});
+  }
+  take_in(candidates, least, leavers, next, caching);
+  contents_[process] = std::move(next);
+}
+
+/// Takes in the candidates of at least that worth, those above it first, in the order of their
+/// visits: while there is room, and in place of leavers that are not needed any more.
+void CachePlan::take_in(const std::vector<Candidate>& candidates, float least,
+                        std::vector<Leaver>& leavers, Contents& next,
+                        ProcessCaching& caching) const {
+  std::stable_sort(leavers.begin(), leavers.end(),
+                   [](const Leaver& a, const Leaver& b) { return a.free_from < b.free_from; });
+  auto leaver = leavers.begin();
+  std::uint32_t free_from = 0;  // since when there is the room that is left
+  const auto take = [&](const Candidate& candidate) {
+    const std::uint64_t bytes = spec_.sizes(candidate.id);
+    const auto is_early = [&](std::uint32_t step) {
+      return step > 0 && candidate.step < step + spec_.steps_ahead;
+    };
+    if (is_early(free_from)) return;
+    std::optional<CacheTier> place = room_for(next, bytes);
+    for (; !place && leaver != leavers.end() && !is_early(leaver->free_from); ++leaver) {
+      next.of(leaver->held) -= leaver->bytes;
+      if (leaver->is_used) {
+        caching.drop_at.push_back({leaver->id, leaver->free_from});
+        free_from = leaver->free_from;
+      } else {
+        caching.drop.push_back(leaver->id);
+      }
+      place = room_for(next, bytes);
+    }
+    if (!place) return;
+    next.of(*place) += bytes;
     next.ids.push_back(candidate.id);
-    if (candidate.held != CacheTier::kNone) continue;
     caching.keep.push_back(candidate.id);
     caching.keep_in.push_back(*place);
+  };
+  const auto is_new = [](const Candidate& one) { return one.held == CacheTier::kNone; };
+  std::vector<Candidate> better, even;
+  for (const Candidate& candidate : candidates) {
+    if (is_new(candidate) && candidate.worth > least) better.push_back(candidate);
+    if (is_new(candidate) && candidate.worth == least) even.push_back(candidate);
   }
-  contents_[process] = std::move(next);
+  std::stable_sort(better.begin(), better.end(),
+                   [](const Candidate& a, const Candidate& b) { return a.step < b.step; });
+  std::ranges::for_each(better, take);
+  std::ranges::for_each(even, take);
+  for (; leaver != leavers.end(); ++leaver) next.ids.push_back(leaver->id);
 }
 
 /// Later visits find what the first one left.
@@ -211,6 +273,7 @@ EpochCaching CachePlan::begin_epoch(const EpochReads& reads, bool moves_from_pee
     for (const auto* gone : {&mine.drop, &mine.drop_late}) {
       for (const ExampleId id : *gone) set_tier(process, id, CacheTier::kNone);
     }
+    for (const CacheDrop& gone : mine.drop_at) set_tier(process, gone.id, CacheTier::kNone);
   }
   for (std::uint32_t process = 0; process < spec_.processes; ++process) {
     ProcessCaching& mine = caching.processes[process];

@@ -2,6 +2,7 @@
 
 #include <atomic>
 #include <chrono>
+#include <deque>
 #include <optional>
 #include <span>
 #include <utility>
@@ -36,9 +37,10 @@ class CachedStore final : public Store {
         exchange_(communicator, sizes(), spec.steps_ahead),
         counts_(hosted_.count) {
     if (spec.disk_path.empty()) return;
+    // The plan bounds what is kept; what changes its owner may be beside what comes in its place.
     disk_.emplace(DiskCacheSpec{.path = spec.disk_path,
                                 .data_id = spec.data_id,
-                                .bytes = spec.disk_bytes,
+                                .bytes = 2 * spec.disk_bytes,
                                 .process = communicator.rank(),
                                 .processes = communicator.size()},
                   *source_);
@@ -80,15 +82,20 @@ class CachedStore final : public Store {
     ProcessCaching& mine = caching.processes[communicator_.rank()];
     for (const ExampleId id : mine.drop) drop(id);
     for (const ExampleId id : mine.drop_late) wanted_[index(id)] = CacheTier::kNone;
+    for (const CacheDrop& gone : mine.drop_at) wanted_[index(gone.id)] = CacheTier::kNone;
     for (std::size_t i = 0; i < mine.keep.size(); ++i) {
       wanted_[index(mine.keep[i])] = mine.keep_in[i];
     }
     drop_late_ = std::move(mine.drop_late);
+    drop_at_.assign(mine.drop_at.begin(), mine.drop_at.end());
     exchange_.begin(caching.promises);
     begin_step(reads.first_step);
   }
 
   void begin_step(std::uint32_t step) override {
+    for (; !drop_at_.empty() && drop_at_.front().step <= step; drop_at_.pop_front()) {
+      drop(drop_at_.front().id);
+    }
     exchange_.begin_step(
         step, [this](ExampleId id, std::vector<std::byte>& payload) { return serve(id, payload); });
   }
@@ -106,6 +113,13 @@ class CachedStore final : public Store {
     return index(id) < source_->examples() && !exchange_.awaits(id);
   }
 
+  /// What the visit before will leave here does not have to come twice.
+  bool needs_source(ExampleId id, bool again) const override {
+    const bool will_be_kept = again && wanted_[index(id)] != CacheTier::kNone;
+    return !will_be_kept && !memory_.holds(id) && !(disk_ && disk_->contains(id)) &&
+           !exchange_.promises(id);
+  }
+
   void read(ExampleId id, WorkerId worker, std::vector<std::byte>& payload) override {
     if (index(id) >= source_->examples() || !hosted_.contains(worker)) {
       throw Error(
@@ -119,7 +133,8 @@ class CachedStore final : public Store {
       return keep(id, payload, counts);
     }
     const std::uint64_t bytes = read_source(id, payload);
-    if (bytes == 0) return;  // it was in memory all the time
+    // Nothing came because it was in memory all the time, or because it came with another visit.
+    if (bytes == 0 && !source_->is_remote()) return;
     ++counts.misses;
     counts.bytes_source += bytes;
     keep(id, payload, counts);
@@ -145,6 +160,7 @@ class CachedStore final : public Store {
             .worth = spec_.policy->function,
             .cooperative = spec_.cooperative && communicator_.size() > 1,
             .sizes = sizes(),
+            .steps_ahead = spec_.steps_ahead,
             .only = plans_all() ? std::nullopt : std::optional(communicator_.rank())};
   }
 
@@ -221,6 +237,7 @@ class CachedStore final : public Store {
   PeerExchange exchange_;
   SourceRates rates_;
   std::vector<ExampleId> drop_late_;
+  std::deque<CacheDrop> drop_at_;
   std::vector<ReadCounts> counts_;
 };
 

@@ -11,6 +11,12 @@ bool KeptPayloads::look_up(ExampleId id, std::vector<std::byte>& payload) const 
   return true;
 }
 
+bool KeptPayloads::holds(ExampleId id) const {
+  const Shard& shard = shard_of(id);
+  const std::lock_guard lock(shard.mutex);
+  return shard.payloads.contains(id);
+}
+
 void KeptPayloads::keep(ExampleId id, std::span<const std::byte> payload) {
   Shard& shard = shard_of(id);
   const std::lock_guard lock(shard.mutex);

@@ -17,6 +17,7 @@ class KeptPayloads {
  public:
   /// Copies the payload if it is here.
   bool look_up(ExampleId id, std::vector<std::byte>& payload) const;
+  bool holds(ExampleId id) const;
   void keep(ExampleId id, std::span<const std::byte> payload);
   void drop(ExampleId id);
 

@@ -134,6 +134,13 @@ void PeerExchange::finish() {
   arrivals_.clear();
 }
 
+bool PeerExchange::promises(ExampleId id) const {
+  if (!is_open_) return false;
+  const std::lock_guard lock(mutex_);
+  const auto at = arrivals_.find(id);
+  return at != arrivals_.end() && !at->second.is_broken;
+}
+
 bool PeerExchange::awaits(ExampleId id) const {
   if (!is_open_) return false;
   const std::lock_guard lock(mutex_);

@@ -27,8 +27,8 @@ namespace impart::store {
 /// Who is at a step has started to send all that others need up to that step and some steps ahead,
 /// so whoever waits in a collective has nothing left to start: those that are behind get theirs.
 ///
-/// awaits() and take() may be called by any thread, all else by the thread that uses the
-/// communicator.
+/// promises(), awaits() and take() may be called by any thread, all else by the thread that uses
+/// the communicator.
 class PeerExchange {
  public:
   static constexpr std::uint64_t kMessageBytes = std::uint64_t{64} << 20;
@@ -48,6 +48,8 @@ class PeerExchange {
   /// Waits for all messages that were started, and forgets the epoch.
   void finish();
 
+  /// Whether an example comes from another process, or has come and is not taken.
+  bool promises(ExampleId id) const;
   /// Whether a promised example has yet to come.
   bool awaits(ExampleId id) const;
   /// What became of an example that a reader looks for.

@@ -8,7 +8,7 @@
 namespace impart::store {
 
 /// What a place in a cache is worth to an example; what is worth more stays, what is worth nothing
-/// goes. `expected_visits` is by example, of an epoch to come; empty: one each. Pure.
+/// is not taken in. `expected_visits` is by example, of an epoch to come; empty: one each. Pure.
 using CacheWorth = float(ExampleId id, std::span<const float> expected_visits);
 
 CacheWorth worth_the_same, worth_its_visits;

@@ -1,53 +1,17 @@
 """nginx, where it is installed: ranges over HTTP/1.1, and a rate limit."""
 
-import shutil
-import socket
-import subprocess
 import sys
-import time
 import unittest
 
+from nginx_server import PROGRAM, NginxServer
 from remote_case import RemoteCase
-
-CONFIG = """
-daemon off; pid {folder}/nginx.pid; error_log {folder}/error.log; worker_processes 1;
-events {{ worker_connections 64; }}
-http {{
-  access_log {folder}/access.log; client_body_temp_path {folder}/a; proxy_temp_path {folder}/b;
-  fastcgi_temp_path {folder}/c; uwsgi_temp_path {folder}/d; scgi_temp_path {folder}/e;
-  server {{
-    listen 127.0.0.1:{port}; root {root};
-    location /closed/ {{ deny all; }}
-    location /slow/ {{ alias {root}/; limit_rate 200k; }}
-  }}
-}}
-"""
-
-
-def free_port():
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return probe.getsockname()[1]
 
 
 class NginxTest(RemoteCase):
     def start(self, root):
-        port = free_port()
-        place = self.folder / "nginx"
-        place.mkdir()
-        self.folder.chmod(0o755)
-        (place / "nginx.conf").write_text(CONFIG.format(folder=place, root=root, port=port))
-        nginx = subprocess.Popen([shutil.which("nginx", path=SEARCH), "-p", str(place), "-c",
-                                  str(place / "nginx.conf"), "-e", str(place / "error.log")],
-                                 stderr=subprocess.DEVNULL)
-        self.addCleanup(nginx.wait)
-        self.addCleanup(nginx.terminate)
-        for _ in range(200):
-            with socket.socket() as probe:
-                if probe.connect_ex(("127.0.0.1", port)) == 0:
-                    return f"http://127.0.0.1:{port}"
-            time.sleep(0.02)
-        self.fail((place / "error.log").read_text())
+        self.server = NginxServer(root, self.folder / "nginx")
+        self.addCleanup(self.server.close)
+        return self.server.url
 
     def verify(self, url):
         return self.call("data", "verify", url, NO_PROXY="127.0.0.1")
@@ -60,9 +24,10 @@ class NginxTest(RemoteCase):
             done = self.verify(f"{url}/{name}")
             self.assertEqual(done.returncode, 0, done.stderr)
             self.assertIn("all is well", done.stdout)
-        log = (self.folder / "nginx/access.log").read_text()
-        self.assertIn('GET /shards/train/shard.00000.mds HTTP/1.1" 206', log)
-        self.assertIn('GET /photos/train/a%20cat%2B/000.png HTTP/1.1" 200', log)
+        lines = self.server.log().splitlines()
+        for name, status in [("/shards/train/shard.00000.mds", "206"),
+                             ("/photos/train/a%20cat%2B/000.png", "200")]:
+            self.assertTrue([line for line in lines if line.startswith(status) and name in line], lines)
 
     def test_refusals_and_gaps_are_told(self):
         self.make_photos()
@@ -80,10 +45,8 @@ class NginxTest(RemoteCase):
         self.assertEqual(done.returncode, 0, done.stderr)
 
 
-SEARCH = "/usr/sbin:/usr/local/sbin:/sbin:/usr/bin"
-
 if __name__ == "__main__":
-    if shutil.which("nginx", path=SEARCH) is None:
+    if PROGRAM is None:
         print("skipped: nginx is not installed")
         sys.exit(77)
     unittest.main()

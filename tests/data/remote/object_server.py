@@ -87,6 +87,8 @@ class ObjectServer:
 
     a number         that status; 429 and 503 ask to wait for `retry_after` seconds, if that is set
     ("cut", share)   the connection ends after that share of the body
+    "slow"           half of the body, and the rest after a second
+    "expired"        what S3 says of keys whose time is over
     "stall"          nothing comes, until the server is closed
     "long", "short"  another number of bytes than was asked for, as its headers say, too
     "wrong"          a byte is another one
@@ -106,6 +108,7 @@ class ObjectServer:
         self.requests = []  # (path, range)
         self.refusals = []
         self.sent = 0
+        self.files = {}  # by path and time of change: bytes and their MD5
         self.at_once = self.most_at_once = 0  # requests that wait for their answers
         self.lock = threading.Lock()
         self.free_at = 0
@@ -152,10 +155,13 @@ class ObjectServer:
         with self.lock:
             self.at_once -= 1
         refusal = self.keys and self.keys.fault_in(request, self.skew)
+        if fault == "expired":
+            refusal = "ExpiredToken"
         if refusal:
             self.refusals.append(refusal)
+            access = self.keys.access if self.keys else ""
             return self.send(request, 403, f"<Error><Code>{refusal}</Code><AWSAccessKeyId>"
-                                           f"{self.keys.access}</AWSAccessKeyId></Error>".encode())
+                                           f"{access}</AWSAccessKeyId></Error>".encode())
         if isinstance(fault, int):
             return self.send(request, fault, b"")
         path = urllib.parse.unquote(urllib.parse.urlsplit(request.path).path).lstrip("/")
@@ -166,9 +172,17 @@ class ObjectServer:
         file = self.folder / path
         if ".." in path.split("/") or not file.is_file():
             return self.send(request, 404, b"<Error><Code>NoSuchKey</Code></Error>")
-        return self.send_file(request, file.read_bytes(), fault)
+        return self.send_file(request, file, fault)
 
-    def send_file(self, request, data, fault):
+    def read(self, file):
+        key = (file, file.stat().st_mtime_ns)
+        if key not in self.files:
+            data = file.read_bytes()
+            self.files[key] = data, hashlib.md5(data).hexdigest()
+        return self.files[key]
+
+    def send_file(self, request, file, fault):
+        data, md5 = self.read(file)
         first, last = 0, len(data) - 1
         match = re.fullmatch(r"bytes=(\d+)-(\d+)", request.headers.get("Range", ""))
         if match and fault != "whole":
@@ -183,7 +197,7 @@ class ObjectServer:
         if fault == "wrong" and body:
             at = len(body) // 2
             body = body[:at] + bytes([body[at] ^ 0x55]) + body[at + 1 :]
-        headers = {"ETag": f'"{hashlib.md5(data).hexdigest()}-{self.edition}"'}
+        headers = {"ETag": f'"{md5}-{self.edition}"'}
         if match and fault != "whole":
             headers["Content-Range"] = f"bytes {first}-{first + len(body) - 1}/{len(data)}"
         return self.send(request, 206 if len(headers) == 2 else 200, body, headers, fault)
@@ -202,6 +216,11 @@ class ObjectServer:
         request.end_headers()
         cut = isinstance(fault, tuple)
         try:
+            if fault == "slow":
+                self.send_body(request, body[: len(body) // 2])
+                request.wfile.flush()
+                self.closing.wait(1)
+                body = body[len(body) // 2 :]
             self.send_body(request, body[: int(len(body) * fault[1])] if cut else body)
         except (BrokenPipeError, ConnectionResetError):
             cut = True

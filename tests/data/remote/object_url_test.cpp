@@ -8,10 +8,10 @@ namespace impart::data {
 namespace {
 
 TEST(ObjectUrl, PathsOfThisMachineAreNotOnAServer) {
-  for (const char* root : {"data/cats", "/data", "", "https", "ftp://host/x", "S3/cats"}) {
+  for (const char* root : {"data/cats", "/data", "", "https", "://host/x", "S3/cats"}) {
     EXPECT_FALSE(is_remote(root)) << root;
   }
-  for (const char* root : {"https://host/x", "http://host", "s3://bucket"}) {
+  for (const char* root : {"https://host/x", "http://host", "s3://bucket", "ftp://host"}) {
     EXPECT_TRUE(is_remote(root)) << root;
   }
 }
@@ -46,6 +46,13 @@ TEST(ObjectUrl, ARootWithoutServerOrWithBlanksIsRefused) {
   EXPECT_NE(find_fault_in_root("https:///x"), "");
   EXPECT_NE(find_fault_in_root("https://host/a b"), "");
   EXPECT_NE(find_fault_in_root("https://host/a\nb"), "");
+}
+
+TEST(ObjectUrl, OtherSchemesAndBucketsThatCannotBeAreNamed) {
+  EXPECT_NE(find_fault_in_root("ftp://host/x").find("begins with ftp://"), std::string::npos);
+  EXPECT_NE(find_fault_in_root("file:///data"), "");
+  EXPECT_NE(find_fault_in_root("s3://cats!/x").find("bucket"), std::string::npos);
+  EXPECT_EQ(find_fault_in_root("s3://cats.and-dogs_2/x"), "");
 }
 
 TEST(ObjectUrl, NamesAreEscapedByteByByte) {

@@ -135,7 +135,7 @@ TEST(ReadAhead, WhatTheStoreHasIsNotFetched) {
   const auto slow = std::make_shared<SlowSource>(100);
   const auto source = with_read_ahead(slow, {});
   const auto ids = numbers(100);
-  source->read_ahead()->plan(ids, [](ExampleId id) { return index(id) % 2 == 0; });
+  source->read_ahead()->plan(ids, [](ExampleId id, bool) { return index(id) % 2 == 0; });
   wait_for_bytes(*source->read_ahead(), 50 * SlowSource::kBytes);
   for (const ExampleId id : ids) source->read_ahead()->end_visit(id);
   EXPECT_EQ(slow->order().size(), 50u);
@@ -166,6 +166,18 @@ TEST(ReadAhead, TheNextEpochComesAfterThisOneAndIsThereWhenItBegins) {
   EXPECT_EQ(visit(*source, next), 50 * SlowSource::kBytes);
   EXPECT_EQ(slow->single_reads, 0);
   EXPECT_EQ(slow->order().size(), 100u);
+}
+
+TEST(ReadAhead, WhatTheVisitBeforeWillLeaveInACacheIsNotFetchedTwice) {
+  const auto slow = std::make_shared<SlowSource>(50);
+  const auto source = with_read_ahead(slow, {});
+  const auto ids = numbers(50);
+  source->read_ahead()->plan(ids,
+                             [](ExampleId id, bool again) { return !again || index(id) < 20; });
+  source->read_ahead()->plan_more(ids);
+  wait_for_bytes(*source->read_ahead(), 70 * SlowSource::kBytes);
+  EXPECT_EQ(visit(*source, ids), 50 * SlowSource::kBytes);
+  EXPECT_EQ(slow->order().size(), 70u);
 }
 
 TEST(ReadAhead, ManyThreadsGetTheirPayloadsInAnyOrder) {

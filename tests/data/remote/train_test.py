@@ -1,6 +1,7 @@
 """Training on data that is on a server: the weights are those of the folder, whatever the server
 does. IMPART_FAULT_RUNS=100 tries more faults."""
 
+import collections
 import json
 import os
 import random
@@ -76,6 +77,22 @@ class SameWeightsTest(TrainCase):
         payloads = json.loads(self.succeed("data", "info", "shards", "--json"))["sets"][0]
         self.assertEqual(summary["bytes_source"], payloads["payload_bytes"]["total"])
 
+    def test_what_a_cache_will_keep_comes_once_and_is_read_ahead(self):
+        self.make_shards()
+        local = self.hash_of("mds", "shards", epochs=4)
+        server = self.serve(self.folder / "shards")
+        payloads = json.loads(self.succeed("data", "info", "shards", "--json"))["sets"][0]
+        requests = {}
+        for prefetch in [64, 0]:
+            server.requests.clear()
+            summary = self.train("mds", server.url, server=server, epochs=4, remote__gap=0,
+                                 store__cache=1, store__cache_policy="pin", store__prefetch=prefetch)
+            self.assertEqual(summary["weights_sha256"], local)
+            self.assertEqual(summary["bytes_source"], payloads["payload_bytes"]["total"])
+            self.assertEqual(summary["cache_misses"], summary["examples"])
+            requests[prefetch] = len(server.requests)
+        self.assertLess(requests[64], requests[0])
+
     @unittest.skipUnless(shutil.which("mpirun"), "needs mpirun")
     def test_two_processes_each_ask_for_their_own(self):
         exact = {"workers__reduce": "exact"}
@@ -113,38 +130,61 @@ class SecretsTest(TrainCase):
 
 
 class FaultTest(TrainCase):
-    FAULTS = [500, 503, 429, ("cut", 0.3), "long", "short", "wrong", "stall"]
+    FAULTS = [500, 503, 429, ("cut", 0.3), "long", "short", "wrong", "slow"]
+    RARE = ["stall", "expired"]  # take seconds, or end a run
+    CACHES = [{}, {"store__cache": 1}, {"store__cache": 1, "store__cache_policy": "pin"},
+              {"store__cache_path": "cache", "store__cache_disk": 1},
+              {"store__cache_path": "cache", "store__cache_disk": 1, "store__cache_policy": "importance"}]
+
+    def draw_faults(self, server, draw, rare):
+        share = draw.choice([0.02, 0.1, 0.3])
+
+        def chance():
+            if rare and draw.random() < 0.005:
+                return draw.choice(self.RARE)
+            return draw.choice(self.FAULTS) if draw.random() < share else None
+
+        server.chance, server.retry_after = chance, 0
+
+    def check_resumed(self, server, expected):
+        """What a run that ended with an error had is not lost: with a sound server it goes on."""
+        server.chance = None
+        run = f"run{self.runs}"
+        if any((self.folder / run).glob("checkpoints/step-*")):
+            self.succeed("train", "--resume", run, server=server)
+            found = json.loads((self.folder / run / "summary.json").read_text())["weights_sha256"]
+            self.assertEqual(found, expected)
+            return "resumed"
+        return "before a checkpoint"
 
     def test_random_faults_change_nothing_or_end_with_a_clear_error(self):
         shards = self.make_shards()
         expected = {"mds": self.hash_of("mds", shards),
                     "imagefolder": self.hash_of("imagefolder", self.make_photos())}
         count = int(os.environ.get("IMPART_FAULT_RUNS", "3"))
-        ends = {"same": 0, "error": 0}
+        ends = collections.Counter()
         for run in range(count):
             draw = random.Random(run)
             kind = draw.choice(["mds", "imagefolder"])
             server = self.serve(self.folder / ("shards" if kind == "mds" else "photos"),
                                 keys=KEYS if draw.random() < 0.5 else None)
-            share = draw.choice([0.02, 0.1, 0.3])
-            faults = self.FAULTS if count > 3 and draw.random() < 0.3 else self.FAULTS[:-1]
-            server.chance = lambda draw=draw, share=share, faults=faults: (
-                draw.choice(faults) if draw.random() < share else None)
-            server.retry_after = 0
-            done = self.call(*self.arguments(kind, server.url), server=server)
-            with self.subTest(run=run, kind=kind, share=share, stderr=done.stderr):
+            self.draw_faults(server, draw, rare=count > 3)
+            shutil.rmtree(self.folder / "cache", ignore_errors=True)
+            changes = {"checkpoint__every": 1, **draw.choice(self.CACHES)}
+            done = self.call(*self.arguments(kind, server.url, **changes), server=server)
+            with self.subTest(run=run, kind=kind, changes=changes, stderr=done.stderr):
                 if done.returncode == 0:
                     summary = json.loads((self.folder / f"run{self.runs}/summary.json").read_text())
                     self.assertEqual(summary["weights_sha256"], expected[kind])
-                    ends["same"] += 1
+                    ends["the same weights"] += 1
                 else:
                     self.assertIn(done.returncode, [65, 74])
                     self.assertIn(server.url, done.stderr)
-                    ends["error"] += 1
+                    ends[f"an error, {self.check_resumed(server, expected[kind])}"] += 1
             shutil.rmtree(self.folder / f"run{self.runs}", ignore_errors=True)
             server.close()
-        print(f"{count} runs with faults: {ends}")
-        self.assertGreater(ends["same"], 0)
+        print(f"{count} runs with faults: {dict(ends)}")
+        self.assertGreater(ends["the same weights"], 0)
 
     def test_a_server_that_goes_away_ends_the_run(self):
         self.make_shards()
