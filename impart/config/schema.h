@@ -47,7 +47,7 @@ struct ConfigKey {
 using Schema = std::vector<ConfigKey>;
 
 /// The one description of the configuration, its names those of the tables and the program's own. A
-/// new key is a member in config.h and a line here.
+/// new key is a member in config.h and a line in keys/.
 Schema make_schema(const OwnParts& own = {});
 
 /// The same config with numbers of epochs in place of shares of the run.
