@@ -22,7 +22,7 @@
 namespace impart::config {
 
 // Everything that says what one run is. Plain values: nothing here is checked or looked up. The
-// members are the keys of the YAML file, in its order; schema.cpp gives each its help, its range
+// members are the keys of the YAML file, in its order; keys/ gives each its help, its range
 // and its place in the file, config_file.h reads and checks them, rules.h says what goes with what.
 
 /// The examples.
