@@ -132,6 +132,11 @@ void print_plan(const StudyOptions& options, const study::StudyPlan& plan) {
   if (study::can_be_array(plan)) {
     answer("as a job array: --array={}\n", array_range(record.runs.size()));
   }
+  const auto stale = results ? results->stale_rows(plan) : std::vector<std::string>{};
+  if (!stale.empty() && !options.fresh) {
+    answer("it would not start: {} rows are not of this study as it is now; the first is {}\n",
+           stale.size(), harmless(stale.front()));
+  }
 }
 
 void print_end(const study::StudyPlan& plan, const study::StudyOutcome& outcome) {

@@ -91,6 +91,9 @@ class KeptResults(KeptTest):
         err = self.fail_with(2, "results.csv:4: 'stripes' with seed 5 has another configuration",
                              changed, "--results", "results.csv")
         self.assertIn("--fresh", err)
+        plan, _ = self.succeed(changed, "--results", "results.csv", "--dry-run")
+        self.assertIn("it would not start: 2 rows are not of this study as it is now; the first is results.csv:4",
+                      plan)
         fewer = self.write(SMALL.replace("[5, 6]", "[5]"), "fewer.yaml")
         self.fail_with(2, "'blocks' with seed 6 is no run of this study", fewer, "--results",
                        "results.csv")
