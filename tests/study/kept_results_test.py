@@ -154,6 +154,20 @@ class KeptResults(KeptTest):
                       self.report("results.csv", "--metric", "final_perplexity"))
 
 
+    def test_of_exchanges_have_their_section(self):
+        exchanging = "".join(
+            f"  partial {fraction}: {{exchange.strategy: partial, exchange.fraction: {fraction}}}\n"
+            for fraction in [0.1, 0.3])
+        study = SMALL.replace("interval: 1", "interval: 0").replace(
+            "  stripes: {partition.heuristic: stripes}\n  blocks: {partition.heuristic: blocks}\n", exchanging)
+        self.succeed(self.write(study), "--results", "results.csv")
+        self.forget_runs()
+        self.report("results.csv")
+        page = (self.folder / "report/report.md").read_text()
+        self.assertIn("## How much is exchanged", page)
+        self.assertRegex(page, r"\| partial \| 0\.300 \|")
+
+
 class Plans(KeptTest):
     """What runs follow from results follows from a file of them, too."""
 
