@@ -14,6 +14,7 @@
 #include "cli/io/machine.h"
 #include "cli/io/output.h"
 #include "cli/io/plot.h"
+#include "cli/numbers.h"
 #include "cli/presets.h"
 #include "cli/terminal/progress_line.h"
 #include "impart/config/config_file.h"
@@ -252,24 +253,18 @@ void run_io(const IoOptions& options) {
 
 void add_size_options(CLI::App& command, IoOptions& options) {
   const CLI::AsSizeValue as_bytes(/*kb_is_1000=*/true);
-  const CLI::Validator price(
-      [](const std::string& text) -> std::string {
-        const bool fits = CLI::NonNegativeNumber(text).empty();
-        return fits ? "" : fmt::format("'{}' is no price; give a number of 0 or more", text);
-      },
-      "");
   command.add_option("--examples", options.examples, "examples of the data set");
   command
       .add_option("--payload", options.payload,
                   "mean bytes of an example as stored: 3072, 110KB (1000), 110KiB (1024)")
       ->transform(as_bytes);
   command.add_option("--workers", options.workers, "how many workers there are")
-      ->check(CLI::PositiveNumber);
+      ->check(positive_number());
   command
       .add_option("--processes", options.spec.processes,
                   "that workers are spread over; 0: one for each")
       ->capture_default_str();
-  command.add_option("--epochs", options.epochs, "length of the run")->check(CLI::PositiveNumber);
+  command.add_option("--epochs", options.epochs, "length of the run")->check(positive_number());
   command
       .add_option(
           "--cache", options.cache,
@@ -279,11 +274,11 @@ void add_size_options(CLI::App& command, IoOptions& options) {
   command
       .add_option("--price-get", options.price.per_1000_reads,
                   "what 1000 requests to an object store cost, in any currency: 0.0004")
-      ->check(price);
+      ->check(number_from_zero());
   command
       .add_option("--price-gb", options.price.per_gigabyte,
                   "what 1 GB (1000^3 bytes) from an object store costs")
-      ->check(price);
+      ->check(number_from_zero());
   command.add_option("--classes", options.spec.classes, "of examples, for class-stripes")
       ->capture_default_str();
   command.add_option("--parameters", options.parameters,
@@ -291,7 +286,7 @@ void add_size_options(CLI::App& command, IoOptions& options) {
   command
       .add_option("--batch", options.batch,
                   "examples per worker and step, for --parameters and workers.batch_norm")
-      ->check(CLI::PositiveNumber);
+      ->check(positive_number());
 }
 
 void add_strategy_options(CLI::App& command, IoOptions& options) {

@@ -5,6 +5,7 @@
 
 #include <fmt/format.h>
 
+#include "cli/numbers.h"
 #include "cli/presets.h"
 #include "impart/core/error.h"
 #include "impart/core/named_table.h"
@@ -51,7 +52,7 @@ void add_machine_options(CLI::App& command, MachineOptions& options) {
   }
   command
       .add_option("--steps-per-epoch", options.steps, "of a worker; if left out, those of --batch")
-      ->check(CLI::PositiveNumber);
+      ->check(positive_number());
   command.add_option("--store", options.store,
                      "where parts are, for seconds: directories (if left out), memory, or "
                      "replicated: what is visited is read from the data set's files");

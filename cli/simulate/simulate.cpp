@@ -12,6 +12,7 @@
 #include "cli/commands.h"
 #include "cli/io/machine.h"
 #include "cli/io/plot.h"
+#include "cli/numbers.h"
 #include "cli/simulate/output.h"
 #include "cli/terminal/progress_line.h"
 #include "impart/config/config_file.h"
@@ -246,7 +247,7 @@ void add_decision_options(CLI::App& command, SimulateOptions& options) {
       ->delimiter(',')
       ->capture_default_str();
   command.add_option("--exchanges", options.exchanges, "how many of each strategy are simulated")
-      ->check(CLI::PositiveNumber)
+      ->check(positive_number())
       ->capture_default_str();
   command
       .add_option("--drift", options.drift,
@@ -256,7 +257,7 @@ void add_decision_options(CLI::App& command, SimulateOptions& options) {
       ->capture_default_str();
   command.add_option("--seed", options.seed, "for random choices")->capture_default_str();
   command.add_option("--batch", options.batch, "examples per worker and step")
-      ->check(CLI::PositiveNumber)
+      ->check(positive_number())
       ->capture_default_str();
   command.add_option("--parameters", options.parameters,
                      "of the model: shows the time of gradients, in a ring, too");
@@ -283,10 +284,10 @@ void add_simulate_command(CLI::App& app) {
   command->add_option("RUN", options->run, "a run directory with recorded partitions");
   auto* nodes = command->add_option("--nodes", options->nodes, "of the cluster: 128, or 128,2048")
                     ->delimiter(',')
-                    ->check(CLI::PositiveNumber)
+                    ->check(positive_number())
                     ->capture_default_str();
   command->add_option("--workers-per-node", options->workers_per_node, "in one process")
-      ->check(CLI::PositiveNumber)
+      ->check(positive_number())
       ->capture_default_str();
   command->add_option("--examples", options->examples, "examples of the data set");
   command->add_option("--examples-per-node", options->examples_per_node,

@@ -5,6 +5,7 @@
 #include <memory>
 
 #include "cli/commands.h"
+#include "cli/numbers.h"
 #include "impart/core/error.h"
 #include <CLI/CLI.hpp>
 
@@ -37,7 +38,7 @@ void add_predict_command(CLI::App& app) {
   command->add_option("RUN", request->folder, kTrainedHelp)->required();
   command->add_option("FILE", request->files, "JPEG or PNG files, or files of text")->required();
   command->add_option("--top", request->top, "so many of the most probable classes")
-      ->check(CLI::PositiveNumber)
+      ->check(positive_number())
       ->capture_default_str();
   command->add_option("--device", request->device, "auto, cpu or cuda")->capture_default_str();
   command->add_flag("--json", request->json, "one JSON object per file and line");

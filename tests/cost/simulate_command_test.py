@@ -81,6 +81,7 @@ class SimulateTest(unittest.TestCase):
                 (["--nodes", "4", "--examples", "10", "--network", "1Gb/s"], "give --payload"),
                 (["--nodes", "4", "--examples", "10", "--payload", "10"], "give --machine NAME or --network"),
                 (["--nodes", "4", "--payload", "10", "--network", "1Gb/s"], "give --examples"),
+                ([*SMALL, "--nodes", "0"], "'0' is wrong; give a number above 0"),
                 ([*SMALL, "-o", "a.svg"], "give several, --nodes"),
                 ([*SMALL, "--topology", "fattree"], "did you mean 'fat-tree'?"),
                 ([*SMALL, "--strategy", "is-par"], "did you mean 'is-pair'?"),

@@ -1,0 +1,25 @@
+#include "cli/numbers.h"
+
+#include <string>
+
+#include <fmt/format.h>
+
+namespace impart::cli {
+
+CLI::Validator positive_number() {
+  return {[](const std::string& text) -> std::string {
+            const bool fits = CLI::PositiveNumber(text).empty();
+            return fits ? "" : fmt::format("'{}' is wrong; give a number above 0", text);
+          },
+          "POSITIVE"};
+}
+
+CLI::Validator number_from_zero() {
+  return {[](const std::string& text) -> std::string {
+            const bool fits = CLI::NonNegativeNumber(text).empty();
+            return fits ? "" : fmt::format("'{}' is wrong; give a number of 0 or more", text);
+          },
+          "NONNEGATIVE"};
+}
+
+}  // namespace impart::cli
