@@ -59,12 +59,22 @@ class ExchangeTimeTest(unittest.TestCase):
         self.assertEqual(len(rows), EXCHANGES)
         return rows
 
+    def best_ratio(self, hosts, strategy, rate):
+        """Whatever else the machine does makes exchanges longer, never shorter: what is far from the
+        simulation is measured again, up to five times."""
+        found = []
+        for _ in range(5):
+            found += ratios(self.measure(hosts, strategy, rate))
+            if min(found) < 1 + NEAR:
+                break
+        return min(found)
+
     def test_measured_and_simulated_seconds_are_near(self):
         for count, rate in [(4, 20)]:
             hosts = self.hosts(count, rate)
             for strategy in STRATEGIES:
                 with self.subTest(strategy=strategy, hosts=count, rate=rate):
-                    best = min(ratios(self.measure(hosts, strategy, rate)))
+                    best = self.best_ratio(hosts, strategy, rate)
                     print(f"{strategy}: {best:.2f}")
                     self.assertGreater(best, 1 - NEAR)
                     # The simulation knows no other programs: nothing is too slow beside many of them.
