@@ -12,7 +12,8 @@
 namespace impart::train {
 namespace {
 
-constexpr std::size_t kPassBatch = 512;
+/// A GPU waits for the host, which starts its kernels, unless batches of small images are large.
+constexpr std::size_t kPassBatch = 512, kPassBatchOnDevice = 2048;
 
 /// Batches of one worker each, so that numbers do not depend on who is hosted with whom.
 feed::FeedPlan plan_lists(const placement::Parts& lists, const placement::HostedWorkers& hosted) {
@@ -31,13 +32,13 @@ feed::FeedPlan plan_lists(const placement::Parts& lists, const placement::Hosted
 
 /// Makes all batches equally long, whosever examples are in them; the last one repeats some: a
 /// GPU's libraries prepare for every new size, which takes longer than the pass.
-void make_even(feed::FeedPlan& plan) {
+void make_even(feed::FeedPlan& plan, std::size_t batch) {
   const std::size_t rows = plan.ids.size();
   plan.ends.clear();
-  for (std::size_t end = 0; end < rows; end += kPassBatch) {
-    plan.ends.push_back(static_cast<std::int64_t>(end + kPassBatch));
+  for (std::size_t end = 0; end < rows; end += batch) {
+    plan.ends.push_back(static_cast<std::int64_t>(end + batch));
   }
-  for (std::size_t i = 0; plan.ids.size() < plan.ends.size() * kPassBatch; ++i) {
+  for (std::size_t i = 0; plan.ids.size() < plan.ends.size() * batch; ++i) {
     const ExampleId repeated = plan.ids[i % rows];
     plan.ids.push_back(repeated);
     plan.workers.push_back(plan.workers[i % rows]);
@@ -47,7 +48,9 @@ void make_even(feed::FeedPlan& plan) {
 /// This process's numbers, [numbers, rows], on the host.
 torch::Tensor measure_own(const ForwardPassSpec& spec, feed::FeedPlan plan) {
   const auto rows = static_cast<std::int64_t>(plan.ids.size());
-  if (spec.feed->device().is_cuda()) make_even(plan);
+  if (spec.feed->device().is_cuda()) {
+    make_even(plan, spec.feed->on_device() ? kPassBatchOnDevice : kPassBatch);
+  }
   const torch::NoGradGuard no_grad;
   spec.model->eval();
   const std::vector<std::int64_t> ends = plan.ends;
