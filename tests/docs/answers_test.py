@@ -142,7 +142,12 @@ class Paired:
         self.pairs = len(differences)
         self.mean = statistics.mean(differences)
         self.half = quantile_of_t(degrees) * error
+        self.degrees, self.error = degrees, error
         self.p = 2 * max(0, beyond(abs(self.mean) / error, degrees))
+
+    def not_worse(self, margin):
+        """p of "worse by the margin", where the mean is better than that."""
+        return beyond((self.mean + margin) / self.error, self.degrees)
 
     def interval(self, digits):
         return f"{signed(self.mean - self.half, digits)} … {signed(self.mean + self.half, digits)}"
@@ -175,11 +180,11 @@ def column(runs, name):
 
 
 class Selection(unittest.TestCase):
-    """Which visits can be saved: every number of the table, from the runs."""
+    """Which visits can be saved: every number of the tables, from the runs."""
 
-    def test_the_table_is_that_of_the_runs(self):
-        runs = read_runs("experiments/gpu/results/selection-fast94.csv")
-        table = rows(ROOT / "docs/answers/selection.md", "| setting | n | accuracy |")
+    def check_table(self, head, results):
+        runs = read_runs(results)
+        table = rows(ROOT / "docs/answers/selection.md", head)
         self.assertEqual({row[0] for row in table}, set(runs))
         chances, written = {}, {}
         for arm, n, accuracy, difference, interval, p, visits, seconds in table:
@@ -197,6 +202,26 @@ class Selection(unittest.TestCase):
                 chances[arm], written[arm] = paired.p, written_p(p)
         for arm, adjusted in holm(chances).items():
             self.assertAlmostEqual(written[arm], adjusted, delta=0.0006)
+
+    def test_the_table_is_that_of_the_runs(self):
+        self.check_table("| setting | n | accuracy |", "experiments/gpu/results/selection-fast94.csv")
+
+    def test_the_table_of_the_larger_model_is_that_of_the_runs(self):
+        self.check_table("| recipe95 | n | accuracy |", "experiments/gpu/results/selection-cifar10.csv")
+
+    def test_not_worse_by_a_tenth_of_a_point_or_two(self):
+        runs = read_runs("experiments/gpu/results/selection-fast94.csv")
+        for arm, margin, p in [("kakurenbo", 0.1, 0.0004), ("infobatch", 0.2, 0.059)]:
+            with self.subTest(arm):
+                self.assertAlmostEqual(Paired(runs[arm], runs["vanilla"]).not_worse(margin), p, delta=0.0006)
+
+    def test_perplexities_of_one_seed_are_those_of_the_runs(self):
+        text = " ".join((ROOT / "docs/answers/selection.md").read_text().split())
+        for arm, runs in read_runs("experiments/gpu/results/selection-language.csv").items():
+            with self.subTest(arm):
+                self.assertEqual(len(runs), 1)
+                [run] = runs.values()
+                self.assertIn(f"{float(run['best_perplexity']):.1f} with {thousands(int(run['visits']))}", text)
 
 
 class Exchange(unittest.TestCase):
