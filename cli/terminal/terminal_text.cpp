@@ -46,7 +46,7 @@ bool is_in(const std::array<Span, N>& spans, char32_t value) {
                      [&](const Span& span) { return value >= span.first && value <= span.last; });
 }
 
-std::size_t columns_of(char32_t value) {
+std::size_t columns_of_point(char32_t value) {
   if (is_in(kCombining, value)) return 0;
   return is_in(kWide, value) ? 2 : 1;
 }
@@ -72,7 +72,7 @@ std::size_t columns_of(std::string_view text) {
   std::size_t columns = 0;
   while (!text.empty()) {
     const CodePoint point = next_code_point(text);
-    columns += columns_of(point.value);
+    columns += columns_of_point(point.value);
     text.remove_prefix(point.length);
   }
   return columns;
@@ -86,7 +86,7 @@ std::string cut(std::string_view text, std::size_t columns) {
   std::size_t used = 0;
   for (std::string_view rest = clean; !rest.empty();) {
     const CodePoint point = next_code_point(rest);
-    used += columns_of(point.value);
+    used += columns_of_point(point.value);
     if (used > columns - 1) break;
     start += rest.substr(0, point.length);
     rest.remove_prefix(point.length);

@@ -14,8 +14,8 @@
 namespace impart::report {
 namespace {
 
-constexpr std::size_t kLongFrom = 24;  ///< tables of more rows scroll inside the page
-constexpr std::size_t kWrapFrom = 60;  ///< cells of so many characters may take several lines
+constexpr std::size_t kScrollsFrom = 24;  ///< tables of more rows scroll inside the page
+constexpr std::size_t kWrapFrom = 60;     ///< cells of so many characters may take several lines
 constexpr std::size_t kWidthStep = 6, kWidestTable = 96;  ///< rem
 
 std::string_view class_of(Cell::Tone tone) {
@@ -85,8 +85,8 @@ std::string card_styles() {
   return css;
 }
 
-std::string table_body(const Table& table) {
-  const bool is_long = table.rows.size() > kLongFrom;
+std::string html_rows(const Table& table) {
+  const bool is_long = table.rows.size() > kScrollsFrom;
   std::string html =
       fmt::format("<div class=\"scroll{}\"{}><table class=\"fit-{}\"><thead><tr>",
                   is_long ? " long" : "", is_long ? " tabindex=\"0\"" : "", width_of(table));
@@ -152,7 +152,7 @@ std::string tile_rows(const Gallery& gallery) {
   return html;
 }
 
-struct BlockRenderer {
+struct HtmlBlocks {
   std::string operator()(const Paragraph& paragraph) const {
     return fmt::format("<p{}>{}</p>\n", paragraph.small ? " class=\"small\"" : "",
                        for_html(paragraph.text));
@@ -167,10 +167,10 @@ struct BlockRenderer {
       return fmt::format(
           "<details><summary>{} ({} {})</summary><div class=\"box\">{}</div>{}</details>\n",
           for_html(table.caption), table.rows.size(), table.rows.size() == 1 ? "row" : "rows",
-          table_body(table), notes);
+          html_rows(table), notes);
     }
     return fmt::format("<div class=\"table\"><p class=\"label\">{}</p>{}{}</div>\n",
-                       for_html(table.caption), table_body(table), notes);
+                       for_html(table.caption), html_rows(table), notes);
   }
 
   std::string operator()(const Figure& figure) const {
@@ -239,7 +239,7 @@ std::string first_screen(const Document& document) {
       "<header><h1>{}</h1><p class=\"sub\">{}</p>\n<div class=\"lead{}\">{}{}</div>"
       "</header>\n",
       for_html(document.title), for_html(document.subtitle), document.lead ? "" : " alone",
-      verdict_card(document), document.lead ? std::visit(BlockRenderer{}, *document.lead) : "");
+      verdict_card(document), document.lead ? std::visit(HtmlBlocks{}, *document.lead) : "");
 }
 
 std::string navigation(const Document& document) {
@@ -257,7 +257,7 @@ std::string section_body(const Section& section) {
   std::string html =
       fmt::format("<section id=\"{}\"><details{}><summary><h2>{}</h2></summary>\n", section.id,
                   section.folded ? "" : " open", for_html(section.title));
-  for (const Block& block : section.blocks) html += std::visit(BlockRenderer{}, block);
+  for (const Block& block : section.blocks) html += std::visit(HtmlBlocks{}, block);
   return html + "</details></section>\n";
 }
 

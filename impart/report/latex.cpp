@@ -6,7 +6,7 @@
 namespace impart::report {
 namespace {
 
-constexpr std::size_t kLongFrom = 45;  ///< rows that do not fit a page
+constexpr std::size_t kPagesFrom = 45;  ///< rows that do not fit a page
 
 std::string body_of(const Table& table, bool is_long) {
   std::string text = "\\toprule\n";
@@ -30,7 +30,7 @@ std::string render_table(const Table& table) {
   std::string letters;
   for (const Column& column : table.columns) letters += column.numeric ? 'r' : 'l';
   const std::string caption = for_latex(table.caption);
-  if (table.rows.size() > kLongFrom) {
+  if (table.rows.size() > kPagesFrom) {
     return fmt::format("\\begin{{longtable}}{{{}}}\n\\caption{{{}}}\\\\\n{}\\end{{longtable}}\n\n",
                        letters, caption, body_of(table, true));
   }

@@ -6,7 +6,7 @@
 namespace impart::report {
 namespace {
 
-std::string table_body(const Table& table) {
+std::string markdown_rows(const Table& table) {
   std::string text = "|";
   std::string rule = "|";
   for (const Column& column : table.columns) {
@@ -39,7 +39,7 @@ std::string tile_words(const Thumbnail& tile) {
   return fmt::format(" {} ({}{})", tile.id, for_markdown(tile.label), said);
 }
 
-struct BlockRenderer {
+struct MarkdownBlocks {
   std::string operator()(const Paragraph& paragraph) const {
     return for_markdown(paragraph.text) + "\n\n";
   }
@@ -48,10 +48,10 @@ struct BlockRenderer {
     std::string notes;
     for (const std::string& note : table.notes) notes += for_markdown(note) + "\n\n";
     if (!table.collapsed) {
-      return fmt::format("*{}*\n\n{}{}", for_markdown(table.caption), table_body(table), notes);
+      return fmt::format("*{}*\n\n{}{}", for_markdown(table.caption), markdown_rows(table), notes);
     }
     return fmt::format("<details><summary>{}</summary>\n\n{}{}</details>\n\n",
-                       for_html(table.caption), table_body(table), notes);
+                       for_html(table.caption), markdown_rows(table), notes);
   }
 
   std::string operator()(const Figure& figure) const {
@@ -92,7 +92,7 @@ std::string render_markdown(const Document& document) {
   }
   for (const Section& section : document.sections) {
     text += fmt::format("## {}\n\n", for_markdown(section.title));
-    for (const Block& block : section.blocks) text += std::visit(BlockRenderer{}, block);
+    for (const Block& block : section.blocks) text += std::visit(MarkdownBlocks{}, block);
   }
   return text;
 }

@@ -16,7 +16,7 @@ constexpr Entry<Function> kTable[] = {
 };
 static_assert(names_are_unique(kTable));
 
-std::string complaint(std::string_view name) {
+std::string name_complaint(std::string_view name) {
   return testing::message_of<ConfigError>([&] { find_entry(kTable, "heuristic", name); });
 }
 
@@ -25,16 +25,16 @@ TEST(NamedTable, FindsARowByName) {
 }
 
 TEST(NamedTable, SuggestsTheNearestName) {
-  EXPECT_EQ(complaint("strips"), "unknown heuristic 'strips', did you mean 'stripes'?");
-  EXPECT_EQ(complaint("blokcs"), "unknown heuristic 'blokcs', did you mean 'blocks'?");
-  EXPECT_EQ(complaint("class_stripes"),
+  EXPECT_EQ(name_complaint("strips"), "unknown heuristic 'strips', did you mean 'stripes'?");
+  EXPECT_EQ(name_complaint("blokcs"), "unknown heuristic 'blokcs', did you mean 'blocks'?");
+  EXPECT_EQ(name_complaint("class_stripes"),
             "unknown heuristic 'class_stripes', did you mean 'class-stripes'?");
 }
 
 TEST(NamedTable, ListsAllNamesWhenNoneIsNear) {
-  EXPECT_EQ(complaint("quantum"),
+  EXPECT_EQ(name_complaint("quantum"),
             "unknown heuristic 'quantum'; there are: stripes, blocks, class-stripes");
-  EXPECT_EQ(complaint(""), "unknown heuristic ''; there are: stripes, blocks, class-stripes");
+  EXPECT_EQ(name_complaint(""), "unknown heuristic ''; there are: stripes, blocks, class-stripes");
 }
 
 }  // namespace

@@ -16,7 +16,7 @@ namespace impart::statistics {
 namespace {
 
 using Values = std::vector<double>;
-constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
+constexpr double kNotANumber = std::numeric_limits<double>::quiet_NaN();
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
 
 TEST(Holm, AdjustsStepByStepAndKeepsTheOrder) {
@@ -41,7 +41,7 @@ TEST(Holm, IsMonotoneFairToTiesAndAtMostOne) {
 }
 
 TEST(Holm, RefusesWhatIsNoProbability) {
-  EXPECT_THROW(adjust_by_holm(Values{0.5, kNan}), DataError);
+  EXPECT_THROW(adjust_by_holm(Values{0.5, kNotANumber}), DataError);
   EXPECT_THROW(adjust_by_holm(Values{1.5}), DataError);
   EXPECT_THROW(adjust_by_holm(Values{-0.1}), DataError);
 }
@@ -92,12 +92,12 @@ TEST(Power, OfTwoEqualSamplesIsThatOfDoubleTheDegreesOfFreedom) {
 
 TEST(Power, RefusesTheImpossible) {
   EXPECT_THROW(detectable_difference(1, 1), ConfigError);
-  EXPECT_THROW(detectable_difference(10, kNan), ConfigError);
+  EXPECT_THROW(detectable_difference(10, kNotANumber), ConfigError);
   EXPECT_THROW(detectable_difference(10, 1, {.power = 1}), ConfigError);
   EXPECT_THROW(detectable_difference(10, 1, {.alpha = 0}), ConfigError);
   EXPECT_THROW(detectable_difference(10, 1, {.power = 0.01}), ConfigError);
   EXPECT_THROW(detectable_difference(10, 1, {.arms = 0}), ConfigError);
-  EXPECT_THROW(pairs_needed(kNan, 1), ConfigError);
+  EXPECT_THROW(pairs_needed(kNotANumber, 1), ConfigError);
 }
 
 TEST(TimeToTarget, IsTheFirstPositionThatIsGoodEnough) {
@@ -106,14 +106,14 @@ TEST(TimeToTarget, IsTheFirstPositionThatIsGoodEnough) {
   EXPECT_EQ(first_reached(epochs, accuracy, 90), 1);
   EXPECT_EQ(first_reached(epochs, accuracy, 95), 3);
   EXPECT_EQ(first_reached(epochs, accuracy, 95.01), std::nullopt);
-  EXPECT_EQ(first_reached(epochs, Values{9, 5, kNan, 3}, 4, Better::kLower), 3);
+  EXPECT_EQ(first_reached(epochs, Values{9, 5, kNotANumber, 3}, 4, Better::kLower), 3);
   EXPECT_EQ(first_reached(Values{}, Values{}, 90), std::nullopt);
 }
 
 TEST(TimeToTarget, RefusesBrokenCurves) {
   EXPECT_THROW(first_reached(Values{0, 1}, Values{1}, 0), DataError);
   EXPECT_THROW(first_reached(Values{0, 2, 1}, Values{1, 2, 3}, 0), DataError);
-  EXPECT_THROW(first_reached(Values{0}, Values{1}, kNan), ConfigError);
+  EXPECT_THROW(first_reached(Values{0}, Values{1}, kNotANumber), ConfigError);
 }
 
 TEST(TimeToTarget, CountsRunsThatNeverArriveAsInfinitelyLate) {
@@ -137,7 +137,7 @@ TEST(RankCorrelation, SeesOrderOnly) {
 }
 
 TEST(RankCorrelation, TakesNanAsHardAndNothingFromConstants) {
-  EXPECT_EQ(rank_correlation(Values{1, 2, kNan}, Values{1, 2, 2})->rho, 1);
+  EXPECT_EQ(rank_correlation(Values{1, 2, kNotANumber}, Values{1, 2, 2})->rho, 1);
   EXPECT_EQ(rank_correlation(Values{1, 2, kInfinity}, Values{1, 2, 2})->rho, 1);
   EXPECT_FALSE(rank_correlation(Values{1, 1, 1}, Values{1, 2, 3}).has_value());
   EXPECT_FALSE(rank_correlation(Values{1}, Values{2}).has_value());

@@ -19,7 +19,7 @@
 namespace impart::data {
 namespace {
 
-constexpr std::uint32_t kClasses = 10;
+constexpr std::uint32_t kIdxClasses = 10;
 constexpr std::uint32_t kLargestSide = 4096;
 constexpr float kMean = 0.1307f, kStd = 0.3081f;  // MNIST's
 constexpr std::string_view kAdvice =
@@ -93,9 +93,9 @@ std::uint64_t promised_bytes(std::span<const std::byte> front) {
 void check_labels(const DataFile& file, const IdxArray<1>& labels) {
   for (std::size_t i = 0; i < labels.elements.size(); ++i) {
     const auto label = std::to_integer<std::uint32_t>(labels.elements[i]);
-    if (label < kClasses) continue;
+    if (label < kIdxClasses) continue;
     throw DataError(fmt::format("{}: byte {}: record {} has label {}, which is not in 0..{}",
-                                file.path(), labels.start + i, i, label, kClasses - 1));
+                                file.path(), labels.start + i, i, label, kIdxClasses - 1));
   }
 }
 
@@ -126,7 +126,7 @@ ImageSet load_pair(const IdxPair& pair) {
                .channels = 1,
                .height = pair.images.extents[1],
                .width = pair.images.extents[2],
-               .classes = kClasses,
+               .classes = kIdxClasses,
                .mean = {kMean},
                .std = {kStd}};
   const auto* pixels = reinterpret_cast<const std::uint8_t*>(pair.images.elements.data());
@@ -141,7 +141,7 @@ ExampleSet open_pair(const std::string& root, const IdxPair& pair) {
   ExampleSet set{.channels = 1,
                  .height = pair.images.extents[1],
                  .width = pair.images.extents[2],
-                 .classes = kClasses,
+                 .classes = kIdxClasses,
                  .mean = {kMean},
                  .std = {kStd}};
   set.decoder = make_raw_decoder(set.image_bytes());

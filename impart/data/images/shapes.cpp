@@ -25,7 +25,7 @@ float float_between(RandomStream& random, double low, double high) {
 
 /// The stream of one example: its index takes the place of the worker, and of the epoch for what
 /// does not fit.
-RandomStream stream_of(std::uint64_t seed, Split split, std::uint64_t index) {
+RandomStream shape_stream(std::uint64_t seed, Split split, std::uint64_t index) {
   return RandomStream({.seed = seed,
                        .purpose = Purpose(split == Split::train ? "shapes-train" : "shapes-test"),
                        .epoch = static_cast<std::uint32_t>(index >> 32),
@@ -201,7 +201,7 @@ std::uint64_t wanted_examples(const DataSpec& spec) {
 
 ShapeFacts draw_shape_example(std::uint64_t seed, Split split, std::uint64_t index,
                               std::span<std::uint8_t> pixels) {
-  RandomStream random = stream_of(seed, split, index);
+  RandomStream random = shape_stream(seed, split, index);
   ShapeFacts facts;
   facts.shape = static_cast<std::uint32_t>(random.below(kShapeClasses));
   const bool wrong = random.uniform() < kWrongLabelShare && split == Split::train;

@@ -13,25 +13,25 @@
 namespace impart::data {
 namespace {
 
-enum class Kind { Integer, Number, Photo, Array, Other };
+enum class ColumnKind { Integer, Number, Photo, Array, Other };
 
 struct Encoding {
   std::string_view name;
-  Kind kind;
+  ColumnKind kind;
   std::uint32_t bytes;  ///< of every value, 0 if they differ
   bool has_sign = false;
 };
 
 constexpr Encoding kEncodings[] = {
-    {"int", Kind::Integer, 8, true},   {"int8", Kind::Integer, 1, true},
-    {"int16", Kind::Integer, 2, true}, {"int32", Kind::Integer, 4, true},
-    {"int64", Kind::Integer, 8, true}, {"uint8", Kind::Integer, 1},
-    {"uint16", Kind::Integer, 2},      {"uint32", Kind::Integer, 4},
-    {"uint64", Kind::Integer, 8},      {"float16", Kind::Number, 2},
-    {"float32", Kind::Number, 4},      {"float64", Kind::Number, 8},
-    {"jpeg", Kind::Photo, 0},          {"png", Kind::Photo, 0},
-    {"bytes", Kind::Photo, 0},         {"ndarray", Kind::Array, 0},
-    {"str", Kind::Other, 0},           {"json", Kind::Other, 0},
+    {"int", ColumnKind::Integer, 8, true},   {"int8", ColumnKind::Integer, 1, true},
+    {"int16", ColumnKind::Integer, 2, true}, {"int32", ColumnKind::Integer, 4, true},
+    {"int64", ColumnKind::Integer, 8, true}, {"uint8", ColumnKind::Integer, 1},
+    {"uint16", ColumnKind::Integer, 2},      {"uint32", ColumnKind::Integer, 4},
+    {"uint64", ColumnKind::Integer, 8},      {"float16", ColumnKind::Number, 2},
+    {"float32", ColumnKind::Number, 4},      {"float64", ColumnKind::Number, 8},
+    {"jpeg", ColumnKind::Photo, 0},          {"png", ColumnKind::Photo, 0},
+    {"bytes", ColumnKind::Photo, 0},         {"ndarray", ColumnKind::Array, 0},
+    {"str", ColumnKind::Other, 0},           {"json", ColumnKind::Other, 0},
 };
 
 /// What stands before the first colon names the encoding.
@@ -42,7 +42,7 @@ const Encoding* find_encoding(std::string_view encoding) {
   return found == std::end(kEncodings) ? nullptr : found;
 }
 
-bool is_kind(std::string_view encoding, Kind kind) {
+bool is_kind(std::string_view encoding, ColumnKind kind) {
   const Encoding* row = find_encoding(encoding);
   return row != nullptr && row->kind == kind;
 }
@@ -102,7 +102,7 @@ MdsColumn make_mds_column(std::string name, std::string encoding) {
 std::uint32_t mds_fixed_bytes(std::string_view encoding) {
   const Encoding* row = find_encoding(encoding);
   if (row == nullptr) return 0;
-  if (row->kind != Kind::Array) return row->bytes;
+  if (row->kind != ColumnKind::Array) return row->bytes;
   return parse_mds_array_encoding(encoding).fixed_bytes();
 }
 
@@ -161,7 +161,7 @@ std::uint64_t least_mds_sample(std::span<const MdsColumn> columns) {
 
 std::size_t find_mds_image(std::span<const MdsColumn> columns, std::string_view name) {
   const auto is_image = [](std::string_view encoding) {
-    return is_kind(encoding, Kind::Photo) || is_kind(encoding, Kind::Array);
+    return is_kind(encoding, ColumnKind::Photo) || is_kind(encoding, ColumnKind::Array);
   };
   if (!name.empty()) return find_named(columns, name, "image", is_image);
   for (const std::string_view wanted : {"jpeg", "png", "bytes", "ndarray"}) {
@@ -178,7 +178,7 @@ std::size_t find_mds_image(std::span<const MdsColumn> columns, std::string_view 
 
 std::size_t find_mds_label(std::span<const MdsColumn> columns, std::string_view name) {
   const auto is_integer = [](std::string_view encoding) {
-    return is_kind(encoding, Kind::Integer);
+    return is_kind(encoding, ColumnKind::Integer);
   };
   if (!name.empty()) return find_named(columns, name, "label", is_integer);
   for (const std::string_view usual : {"label", "class"}) {
@@ -198,7 +198,7 @@ std::size_t find_mds_label(std::span<const MdsColumn> columns, std::string_view 
 
 std::uint32_t read_mds_label(std::string_view encoding, std::span<const std::byte> value) {
   const Encoding* row = find_encoding(encoding);
-  if (row == nullptr || row->kind != Kind::Integer || value.size() != row->bytes) {
+  if (row == nullptr || row->kind != ColumnKind::Integer || value.size() != row->bytes) {
     throw DataError(fmt::format("{} bytes of '{}' are no label", value.size(), encoding));
   }
   std::uint64_t number = 0;
@@ -213,7 +213,7 @@ std::uint32_t read_mds_label(std::string_view encoding, std::span<const std::byt
 }
 
 bool is_mds_photo(std::string_view encoding) {
-  return is_kind(encoding, Kind::Photo);
+  return is_kind(encoding, ColumnKind::Photo);
 }
 
 }  // namespace impart::data

@@ -15,7 +15,7 @@ namespace {
 
 using nlohmann::json;
 
-constexpr int kVersion = 2;
+constexpr int kMdsVersion = 2;
 
 /// As Python's json.dumps(…, sort_keys=True) writes it: a blank after commas and colons, ASCII
 /// only.
@@ -52,7 +52,7 @@ json to_json(const MdsConfig& config) {
     encodings.push_back(column.encoding);
     sizes.push_back(column.fixed_bytes == 0 ? json() : json(column.fixed_bytes));
   }
-  return {{"version", kVersion},
+  return {{"version", kMdsVersion},
           {"format", "mds"},
           {"compression", config.compression.empty() ? json() : json(config.compression)},
           {"hashes", config.hashes},
@@ -104,9 +104,10 @@ std::vector<MdsColumn> parse_columns(const json& shard) {
 }
 
 void check_known(const json& shard) {
-  if (shard.at("version") != kVersion || shard.at("format") != "mds") {
+  if (shard.at("version") != kMdsVersion || shard.at("format") != "mds") {
     throw DataError(fmt::format("format {} version {}, not \"mds\" version {}",
-                                shown(shard.at("format")), shown(shard.at("version")), kVersion));
+                                shown(shard.at("format")), shown(shard.at("version")),
+                                kMdsVersion));
   }
 }
 
@@ -129,8 +130,8 @@ MdsShard parse_shard(const json& value) {
 }
 
 MdsIndex parse_index(const std::string& folder, const json& value) {
-  if (value.at("version") != kVersion) {
-    throw DataError(fmt::format("version {}, not {}", shown(value.at("version")), kVersion));
+  if (value.at("version") != kMdsVersion) {
+    throw DataError(fmt::format("version {}, not {}", shown(value.at("version")), kMdsVersion));
   }
   MdsIndex index{.folder = folder, .columns = {}, .shards = {}};
   for (const json& shard : value.at("shards")) {
@@ -186,7 +187,7 @@ std::string mds_index_text(const MdsConfig& config, const std::vector<MdsShard>&
     entry["zip_data"] = shard.zip ? to_json(*shard.zip) : json();
     entries.push_back(std::move(entry));
   }
-  return python_text({{"version", kVersion}, {"shards", std::move(entries)}});
+  return python_text({{"version", kMdsVersion}, {"shards", std::move(entries)}});
 }
 
 }  // namespace impart::data

@@ -41,7 +41,7 @@ std::array<Ring, kGeneratedSources> draw_rings(std::uint64_t seed) {
 
 /// The stream of one block: its index takes the place of the worker, and of the epoch for what does
 /// not fit.
-RandomStream stream_of(std::uint64_t seed, Split split, std::uint64_t index) {
+RandomStream block_stream(std::uint64_t seed, Split split, std::uint64_t index) {
   return RandomStream({.seed = seed,
                        .purpose = Purpose(split == Split::train ? "text-train" : "text-test"),
                        .epoch = static_cast<std::uint32_t>(index >> 32),
@@ -75,7 +75,7 @@ TokenSet make_split(const TextSpec& spec, Split split, std::uint64_t count) {
   set.bytes.assign(count, spec.blocks.length);
   set.counts = {.documents = count, .tokens = count * block};
   for (std::uint64_t i = 0; i < count; ++i) {
-    RandomStream random = stream_of(spec.seed, split, i);
+    RandomStream random = block_stream(spec.seed, split, i);
     const auto tokens = std::span(set.tokens).subspan(i * block, block);
     set.truth.push_back(fill_block(random, rings, tokens).difficulty);
     set.starts.push_back(i * block);
@@ -106,7 +106,7 @@ double source_entropy(std::uint32_t source) {
 
 GeneratedFacts write_generated_block(std::uint64_t seed, Split split, std::uint64_t index,
                                      std::span<Token> tokens) {
-  RandomStream random = stream_of(seed, split, index);
+  RandomStream random = block_stream(seed, split, index);
   return fill_block(random, draw_rings(seed), tokens);
 }
 

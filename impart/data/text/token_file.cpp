@@ -12,7 +12,7 @@ namespace impart::data {
 namespace {
 
 constexpr std::string_view kFormat = "impart tokenizer ";
-constexpr std::string_view kVersion = "1";
+constexpr std::string_view kTokenFileVersion = "1";
 constexpr std::string_view kChecksum = "xxh3 ";
 constexpr std::size_t kChecksumLine = kChecksum.size() + 16 + 1;
 
@@ -26,8 +26,8 @@ class SavedLines {
   explicit SavedLines(const InputFile& file) : path_(file.path()), rest_(file.text()) {
     if (!rest_.starts_with(kFormat)) fail("not a saved tokenizer");
     const std::string_view version = next().substr(kFormat.size());
-    if (version != kVersion) {
-      fail(fmt::format("format version '{}'; this program reads {}", version, kVersion));
+    if (version != kTokenFileVersion) {
+      fail(fmt::format("format version '{}'; this program reads {}", version, kTokenFileVersion));
     }
     check_sum(file.text());
   }
@@ -125,8 +125,9 @@ TokenizerPtr read_kind(SavedLines& lines) {
 
 void save_tokenizer(const Tokenizer& tokenizer, const std::string& path) {
   const std::vector<std::string> rows = tokenizer.rows();
-  std::string text = fmt::format("{}{}\nkind {}\nend-of-text {}\nrows {}\n", kFormat, kVersion,
-                                 tokenizer.kind(), tokenizer.end_of_text() ? 1 : 0, rows.size());
+  std::string text =
+      fmt::format("{}{}\nkind {}\nend-of-text {}\nrows {}\n", kFormat, kTokenFileVersion,
+                  tokenizer.kind(), tokenizer.end_of_text() ? 1 : 0, rows.size());
   for (const std::string& row : rows) text += row + '\n';
   text += checksum_of(text);
   write_file(path, text);

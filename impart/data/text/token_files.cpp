@@ -19,7 +19,7 @@ constexpr std::string_view kTokenTrainNames[] = {"train.bin"};
 constexpr std::string_view kTokenTestNames[] = {"val.bin", "valid.bin", "test.bin"};
 
 // llm.c begins a file with 256 numbers of 4 bytes: these two, then how many tokens follow.
-constexpr std::uint32_t kMagic = 20240520;
+constexpr std::uint32_t kTokenMagic = 20240520;
 constexpr std::uint32_t kTokenVersion = 1;
 constexpr std::size_t kHeaderBytes = 256 * 4;
 
@@ -32,7 +32,7 @@ std::uint32_t word_at(std::span<const std::byte> bytes, std::size_t at) {
 /// The bytes after the header, if the file begins with one.
 std::span<const std::byte> without_header(const InputFile& file) {
   const std::span<const std::byte> bytes = file.bytes();
-  if (bytes.size() < 4 || word_at(bytes, 0) != kMagic) return bytes;
+  if (bytes.size() < 4 || word_at(bytes, 0) != kTokenMagic) return bytes;
   const auto fail = [&](std::size_t at, const std::string& what) {
     return DataError(fmt::format("{}: byte {}: {}", file.path(), at, what));
   };

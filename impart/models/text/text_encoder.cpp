@@ -13,7 +13,8 @@ namespace impart::models {
 namespace {
 
 constexpr std::int64_t kEncoderLayers = 2, kEncoderHeads = 4, kEncoderWidth = 128;
-constexpr double kHidden = -1e30;  ///< finite, so that an example of nothing but padding is, too
+constexpr double kHiddenScore =
+    -1e30;  ///< finite, so that an example of nothing but padding is, too
 
 class TextEncoder : public Classifier {
  public:
@@ -33,7 +34,7 @@ class TextEncoder : public Classifier {
   Output forward(torch::Tensor ids) override {
     const torch::Tensor padding = ids.eq(pad_);
     const auto type = fc_->weight.scalar_type();
-    const torch::Tensor tokens = transformer_(ids, padding.to(type) * kHidden);
+    const torch::Tensor tokens = transformer_(ids, padding.to(type) * kHiddenScore);
     const torch::Tensor counted = padding.logical_not().to(type).unsqueeze(2);
     const torch::Tensor features = (tokens * counted).sum(1) / counted.sum(1).clamp_min(1);
     return {fc_(features), features};

@@ -36,7 +36,7 @@ double mean_deviation(std::uint64_t n, double p) {
   return 2 * (1 - p) * k * std::exp(log_chance);
 }
 
-double mean_of(std::span<const double> values) {
+double mean_distance(std::span<const double> values) {
   const double sum = std::accumulate(values.begin(), values.end(), 0.0);
   return values.empty() ? 0 : sum / static_cast<double>(values.size());
 }
@@ -67,7 +67,7 @@ std::vector<double> class_distances(const Partition& partition,
 }
 
 double mean_class_skew(const Partition& partition, std::span<const std::uint32_t> labels) {
-  return mean_of(class_distances(partition, labels));
+  return mean_distance(class_distances(partition, labels));
 }
 
 double expected_class_skew(const Partition& partition, std::span<const std::uint32_t> labels) {
@@ -85,7 +85,7 @@ double expected_class_skew(const Partition& partition, std::span<const std::uint
     const auto rest = static_cast<double>(labels.size() - size);
     distances.push_back(place->second * std::sqrt(rest / others));
   }
-  return mean_of(distances);
+  return mean_distance(distances);
 }
 
 }  // namespace impart::placement

@@ -28,7 +28,7 @@ DataSpec spec_of(const TemporaryFolder& folder) {
   return {.name = "idx", .root = folder.path()};
 }
 
-std::string complaint(const TemporaryFolder& folder) {
+std::string idx_complaint(const TemporaryFolder& folder) {
   return message_of<DataError>([&] { load_data(spec_of(folder)); });
 }
 
@@ -48,8 +48,8 @@ TEST(Idx, StopsUnpackingWhereTheHeaderEnds) {
   std::filesystem::remove(folder / "train-images-idx3-ubyte");
   const std::string blank(std::size_t{1} << 28, '\0');
   folder.write("train-images-idx3-ubyte.gz", gzip(idx_images(3, 28, 28) + blank));
-  EXPECT_EQ(complaint(folder), folder / "train-images-idx3-ubyte.gz" +
-                                   ": unpacks to more than the 2368 bytes it can have");
+  EXPECT_EQ(idx_complaint(folder), folder / "train-images-idx3-ubyte.gz" +
+                                       ": unpacks to more than the 2368 bytes it can have");
 }
 
 TEST(Idx, ReadsImagesAndLabels) {
@@ -101,8 +101,8 @@ TEST(Idx, RejectsTruncatedGzip) {
   const std::string packed = gzip(idx_images(3, 28, 28));
   const std::string path =
       folder.write("train-images-idx3-ubyte.gz", packed.substr(0, packed.size() - 9));
-  EXPECT_EQ(complaint(folder), path + ": byte " + std::to_string(packed.size() - 9) +
-                                   ": the gzip stream is truncated");
+  EXPECT_EQ(idx_complaint(folder), path + ": byte " + std::to_string(packed.size() - 9) +
+                                       ": the gzip stream is truncated");
 }
 
 TEST(Idx, RejectsDamagedGzip) {
@@ -112,9 +112,11 @@ TEST(Idx, RejectsDamagedGzip) {
   std::string packed = gzip(idx_images(3, 28, 28));
   packed[packed.size() - 6] = static_cast<char>(packed[packed.size() - 6] ^ 1);  // the checksum
   const std::string path = folder.write("train-images-idx3-ubyte.gz", packed);
-  EXPECT_NE(complaint(folder).find("damaged gzip stream"), std::string::npos) << complaint(folder);
+  EXPECT_NE(idx_complaint(folder).find("damaged gzip stream"), std::string::npos)
+      << idx_complaint(folder);
   folder.write("train-images-idx3-ubyte.gz", "this is no gzip");
-  EXPECT_NE(complaint(folder).find(path + ": byte "), std::string::npos) << complaint(folder);
+  EXPECT_NE(idx_complaint(folder).find(path + ": byte "), std::string::npos)
+      << idx_complaint(folder);
 }
 
 TEST(Idx, RejectsBytesAfterTheGzipStream) {
@@ -123,8 +125,8 @@ TEST(Idx, RejectsBytesAfterTheGzipStream) {
   std::filesystem::remove(folder / "train-images-idx3-ubyte");
   const std::string packed = gzip(idx_images(3, 28, 28));
   const std::string path = folder.write("train-images-idx3-ubyte.gz", packed + "abc");
-  EXPECT_EQ(complaint(folder), path + ": byte " + std::to_string(packed.size()) +
-                                   ": 3 bytes left over after the gzip stream");
+  EXPECT_EQ(idx_complaint(folder), path + ": byte " + std::to_string(packed.size()) +
+                                       ": 3 bytes left over after the gzip stream");
 }
 
 TEST(Idx, RejectsAWrongMagicNumber) {
@@ -132,16 +134,16 @@ TEST(Idx, RejectsAWrongMagicNumber) {
   write_mnist(folder);
   const std::string path =
       folder.write("t10k-images-idx3-ubyte", idx_labels(kTestLabels) + "12345678");
-  EXPECT_EQ(complaint(folder), path +
-                                   ": byte 0: magic number 0x00000801 instead of 0x00000803 "
-                                   "(unsigned bytes in 3 dimensions)");
+  EXPECT_EQ(idx_complaint(folder), path +
+                                       ": byte 0: magic number 0x00000801 instead of 0x00000803 "
+                                       "(unsigned bytes in 3 dimensions)");
 }
 
 TEST(Idx, RejectsAShortHeader) {
   const TemporaryFolder folder;
   write_mnist(folder);
   const std::string path = folder.write("train-labels-idx1-ubyte", big_endian(0x0801));
-  EXPECT_EQ(complaint(folder), path + ": byte 4: ends inside its header of 8 bytes");
+  EXPECT_EQ(idx_complaint(folder), path + ": byte 4: ends inside its header of 8 bytes");
 }
 
 TEST(Idx, RejectsTruncatedDataAndTrailingBytes) {
@@ -149,13 +151,13 @@ TEST(Idx, RejectsTruncatedDataAndTrailingBytes) {
   write_mnist(folder);
   const std::string whole = idx_images(3, 28, 28);
   const std::string path = folder.write("train-images-idx3-ubyte", whole.substr(0, 2000));
-  EXPECT_EQ(complaint(folder), path +
-                                   ": byte 2000: its header promises 2352 bytes of data, but "
-                                   "there are 1984: truncated");
+  EXPECT_EQ(idx_complaint(folder), path +
+                                       ": byte 2000: its header promises 2352 bytes of data, but "
+                                       "there are 1984: truncated");
   folder.write("train-images-idx3-ubyte", whole + "x");
-  EXPECT_EQ(complaint(folder), path +
-                                   ": byte 2368: its header promises 2352 bytes of data, but "
-                                   "there are 2353: bytes left over");
+  EXPECT_EQ(idx_complaint(folder), path +
+                                       ": byte 2368: its header promises 2352 bytes of data, but "
+                                       "there are 2353: bytes left over");
 }
 
 TEST(Idx, RejectsImpossibleExtents) {
@@ -164,7 +166,7 @@ TEST(Idx, RejectsImpossibleExtents) {
   const std::string path =
       folder.write("train-images-idx3-ubyte",
                    big_endian(0x0803) + big_endian(3) + big_endian(28) + big_endian(0xFFFFFFFF));
-  EXPECT_EQ(complaint(folder),
+  EXPECT_EQ(idx_complaint(folder),
             path + ": byte 12: dimension 2 has extent 4294967295, which cannot be");
 }
 
@@ -173,27 +175,28 @@ TEST(Idx, RejectsAWrongLabel) {
   write_mnist(folder);
   const std::string path =
       folder.write("train-labels-idx1-ubyte", idx_labels(std::string_view("\x05\x0A\x09", 3)));
-  EXPECT_EQ(complaint(folder), path + ": byte 9: record 1 has label 10, which is not in 0..9");
+  EXPECT_EQ(idx_complaint(folder), path + ": byte 9: record 1 has label 10, which is not in 0..9");
 }
 
 TEST(Idx, RejectsAnotherNumberOfLabelsThanImages) {
   const TemporaryFolder folder;
   write_mnist(folder);
   const std::string path = folder.write("train-labels-idx1-ubyte", idx_labels(kTestLabels));
-  EXPECT_EQ(complaint(folder), path + ": byte 4: 1 labels for the 3 images of " +
-                                   (folder / "train-images-idx3-ubyte"));
+  EXPECT_EQ(idx_complaint(folder), path + ": byte 4: 1 labels for the 3 images of " +
+                                       (folder / "train-images-idx3-ubyte"));
 }
 
 TEST(Idx, RejectsTestImagesOfAnotherSize) {
   const TemporaryFolder folder;
   write_mnist(folder);
   folder.write("t10k-images-idx3-ubyte", idx_images(1, 32, 28));
-  EXPECT_EQ(complaint(folder), folder.path() + ": training images are 28x28, test images 32x28");
+  EXPECT_EQ(idx_complaint(folder),
+            folder.path() + ": training images are 28x28, test images 32x28");
 }
 
 TEST(Idx, SaysWhichFileIsMissingAndWhatToDo) {
   const TemporaryFolder folder;
-  const std::string message = complaint(folder);
+  const std::string message = idx_complaint(folder);
   EXPECT_NE(message.find(folder / "train-images-idx3-ubyte"), std::string::npos) << message;
   EXPECT_NE(message.find("data.root"), std::string::npos) << message;
 }

@@ -151,7 +151,7 @@ ExampleData open_folder(const TemporaryFolder& folder, std::uint64_t limit = 0) 
       {.name = "imagefolder", .root = folder.path(), .limit = limit, .image_size = 16});
 }
 
-std::string complaint(const TemporaryFolder& folder) {
+std::string folder_complaint(const TemporaryFolder& folder) {
   return message_of<DataError>([&] { open_folder(folder); });
 }
 
@@ -202,25 +202,25 @@ TEST(ImageFolder, SaysWhatItExpects) {
   const std::string advice =
       ": data.root must name a folder with train/CLASS/*.jpg|jpeg|png and val/CLASS/… or "
       "test/CLASS/…";
-  EXPECT_EQ(complaint(folder), folder / "train: there is no such folder" + advice);
+  EXPECT_EQ(folder_complaint(folder), folder / "train: there is no such folder" + advice);
   folder.write("train/a.png", testing::png_of(3, 3));
-  EXPECT_EQ(complaint(folder), folder / "val: there is no such folder" + advice);
+  EXPECT_EQ(folder_complaint(folder), folder / "val: there is no such folder" + advice);
   folder.write("val/cat/a.png", testing::png_of(3, 3));
-  EXPECT_EQ(complaint(folder), folder / "train: there are no class folders in it" + advice);
+  EXPECT_EQ(folder_complaint(folder), folder / "train: there are no class folders in it" + advice);
 }
 
 TEST(ImageFolder, NamesAnEmptyClassAndOneThatTrainingDoesNotKnow) {
   const TemporaryFolder folder;
   write_photos(folder);
   folder.write("val/mouse/a.png", testing::png_of(3, 3));
-  EXPECT_EQ(complaint(folder), folder / "val/mouse: the training set has no such class");
+  EXPECT_EQ(folder_complaint(folder), folder / "val/mouse: the training set has no such class");
   folder.write("train/mouse/a.gif", "");
-  EXPECT_EQ(complaint(folder),
+  EXPECT_EQ(folder_complaint(folder),
             folder /
                 "train/mouse: there are no JPEG or PNG files in this class, but 1 .gif; "
                 "convert them");
   std::filesystem::remove(folder / "train/mouse/a.gif");
-  EXPECT_EQ(complaint(folder),
+  EXPECT_EQ(folder_complaint(folder),
             folder / "train/mouse: there are no JPEG or PNG files in this class");
 }
 
@@ -244,7 +244,7 @@ TEST(ImageFolder, GivesUpOnFoldersThatContainThemselves) {
   const TemporaryFolder folder;
   write_photos(folder);
   std::filesystem::create_directory_symlink(folder / "train/cat", folder / "train/cat/again");
-  EXPECT_NE(complaint(folder).find("too many folders in folders"), std::string::npos);
+  EXPECT_NE(folder_complaint(folder).find("too many folders in folders"), std::string::npos);
 }
 
 }  // namespace

@@ -22,7 +22,7 @@ using testing::ShardsSpec;
 using testing::TemporaryFolder;
 using testing::write_shards;
 
-std::string complaint(const std::string& folder) {
+std::string source_complaint(const std::string& folder) {
   return message_of<DataError>([&] { MdsSource({.folder = folder}); });
 }
 
@@ -172,11 +172,11 @@ TEST(MdsSource, NamesMissingAndTruncatedShards) {
         folder / (*compression == '\0' ? "shard.00002.mds" : "shard.00002.mds.zstd");
     const std::string content = testing::read_text(path);
     std::ofstream(path, std::ios::binary) << content.substr(0, content.size() - 1);
-    EXPECT_EQ(complaint(folder.path()),
+    EXPECT_EQ(source_complaint(folder.path()),
               fmt::format("{}: has {} bytes, but index.json says {}: truncated", path,
                           content.size() - 1, content.size()));
     std::filesystem::remove(path);
-    EXPECT_TRUE(complaint(folder.path()).starts_with(path + ": cannot open: No such file"));
+    EXPECT_TRUE(source_complaint(folder.path()).starts_with(path + ": cannot open: No such file"));
   }
 }
 
@@ -188,7 +188,7 @@ TEST(MdsSource, RefusesOffsetsThatCannotBe) {
   const auto complain = [&](std::size_t at, std::uint32_t number) {
     std::ofstream(path, std::ios::binary) << sound;
     testing::patch(path, at, bytes_of(number));
-    const std::string message = complaint(folder.path());
+    const std::string message = source_complaint(folder.path());
     EXPECT_TRUE(message.starts_with(path + ": byte ")) << message;
     return message;
   };
@@ -230,16 +230,16 @@ TEST(MdsSource, MakesNoRoomForWhatAFileCannotHold) {
   const std::size_t number = index.find("\"bytes\": ", raw) + 9;
   index.replace(number, index.find(',', number) - number, "4000000000");
   folder.write("index.json", index);
-  EXPECT_TRUE(contains(complaint(folder.path()),
+  EXPECT_TRUE(contains(source_complaint(folder.path()),
                        "bytes cannot hold the 4000000000 bytes that index.json tells of"))
-      << complaint(folder.path());
+      << source_complaint(folder.path());
 }
 
 TEST(MdsSource, RefusesCompressionItDoesNotKnow) {
   const TemporaryFolder folder;
   write_shards(folder.path(), {.samples = 2, .compression = "zstd"});
   testing::replace_in(folder / "index.json", "\"zstd\"", "\"br:11\"");
-  EXPECT_EQ(complaint(folder.path()),
+  EXPECT_EQ(source_complaint(folder.path()),
             folder / "shard.00000.mds.zstd: compressed by 'br:11'; only zstd can be read here");
 }
 

@@ -122,7 +122,7 @@ TEST(TextRows, AreReadAsTheHeaderIsToldToBe) {
             ":1: no column body; the first line has: 1, 2");
 }
 
-TextSpec spec_of(const TemporaryFolder& folder) {
+TextSpec table_spec(const TemporaryFolder& folder) {
   return {.name = "table", .root = folder.path(), .blocks = {.length = 6}};
 }
 
@@ -130,7 +130,7 @@ TEST(TextTable, GivesTextsWithTheirClass) {
   const TemporaryFolder folder;
   folder.write("train.tsv", "label\tsentence\ngood\tfine\nbad\tterrible\ngood\twell\n");
   folder.write("dev.tsv", "content\tlabel\tmore\nawful\tbad\tx\n");
-  const TextData data = load_text(spec_of(folder));
+  const TextData data = load_text(table_spec(folder));
   EXPECT_EQ(data.train.class_names, (std::vector<std::string>{"bad", "good"}));
   EXPECT_EQ(data.train.labels, (std::vector<std::uint32_t>{1, 0, 1}));
   EXPECT_EQ(data.train.lengths, (std::vector<std::uint32_t>{4, 6, 4}));
@@ -148,7 +148,7 @@ TEST(TextTable, OrdersNumbersAsNumbers) {
   const TemporaryFolder folder;
   folder.write("train.csv", "label,text\n10,a\n9,b\n-1,c\n10,d\n");
   folder.write("test.csv", "label,text\n9,a\n");
-  const TextData data = load_text(spec_of(folder));
+  const TextData data = load_text(table_spec(folder));
   EXPECT_EQ(data.train.class_names, (std::vector<std::string>{"-1", "9", "10"}));
   EXPECT_EQ(data.train.labels, (std::vector<std::uint32_t>{2, 1, 0, 2}));
 }
@@ -157,10 +157,10 @@ TEST(TextTable, RefusesALabelThatTrainingDoesNotHave) {
   const TemporaryFolder folder;
   folder.write("train.tsv", "label\ttext\n0\ta\n1\tb\n");
   folder.write("dev.tsv", "label\ttext\n0\ta\n2\tb\n");
-  EXPECT_EQ(message_of<DataError>([&] { load_text(spec_of(folder)); }),
+  EXPECT_EQ(message_of<DataError>([&] { load_text(table_spec(folder)); }),
             folder / "dev.tsv" + ":3: label '2' is none of the 2 of the training rows");
   const TemporaryFolder bare;
-  EXPECT_EQ(message_of<DataError>([&] { load_text(spec_of(bare)); }),
+  EXPECT_EQ(message_of<DataError>([&] { load_text(table_spec(bare)); }),
             bare.path() + ": there is no train.tsv, nor train.csv");
 }
 
@@ -169,7 +169,7 @@ TEST(TextTable, DrawsRowsForTestingSoThatNoOrderMatters) {
   std::string content = "label\ttext\n";
   for (int k = 0; k < 1000; ++k) content += fmt::format("{}\ttext {}\n", k % 2, k);
   folder.write("train.tsv", content);
-  const TextData data = load_text(spec_of(folder));
+  const TextData data = load_text(table_spec(folder));
   EXPECT_EQ(data.train.count(), 900u);
   EXPECT_EQ(data.test.count(), 100u);
   const auto ones = std::count(data.test.labels.begin(), data.test.labels.end(), 1u);
@@ -180,7 +180,7 @@ TEST(TextTable, DrawsRowsForTestingSoThatNoOrderMatters) {
     for (const TextOrigin& origin : set->origins) lines.insert(origin.line);
   }
   EXPECT_EQ(lines.size(), 1000u);
-  TextSpec other = spec_of(folder);
+  TextSpec other = table_spec(folder);
   other.seed = 2;
   EXPECT_NE(load_text(other).test.origins[0].line + load_text(other).test.origins[1].line,
             data.test.origins[0].line + data.test.origins[1].line);
@@ -190,7 +190,7 @@ TEST(TextTable, JoinsColumnsAndSaysWhatItGuessed) {
   const TemporaryFolder folder;
   folder.write("train.csv", "0,a,b\n1,c,d\n");
   folder.write("dev.csv", "0,e,f\n");
-  TextSpec spec = spec_of(folder);
+  TextSpec spec = table_spec(folder);
   spec.text_column = "2,3";
   spec.label_column = "1";
   const TextData data = load_text(spec);
@@ -207,7 +207,7 @@ TEST(TextTable, GivesBlocksWithoutLabels) {
   const TemporaryFolder folder;
   folder.write("train.tsv", "label\ttext\n0\tabcd\n1\tefgh\n");
   folder.write("dev.tsv", "text\nijklmnop\n");
-  TextSpec spec = spec_of(folder);
+  TextSpec spec = table_spec(folder);
   spec.label_column = "";
   const TextData data = load_text(spec);
   EXPECT_TRUE(data.train.is_corpus());
