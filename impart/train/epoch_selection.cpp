@@ -31,6 +31,17 @@ placement::LastStep last_step(const config::RunConfig& config) {
 
 }  // namespace
 
+EpochSelection::EpochSelection(const config::RunConfig& config, const RunData& data,
+                               placement::Placement& placement)
+    : config_(config),
+      data_(data),
+      placement_(placement),
+      times_hidden_(config.selection.strategy == config::kNoSelection ? 0 : data.examples) {}
+
+void EpochSelection::restore(std::vector<std::uint32_t> times_hidden) {
+  if (times_hidden.size() == times_hidden_.size()) times_hidden_ = std::move(times_hidden);
+}
+
 void EpochSelection::begin(std::uint32_t epoch, std::uint64_t visits_before) {
   epoch_ = epoch;
   selected_ = placement_.select(epoch);
@@ -88,6 +99,7 @@ run::VisitCosts EpochSelection::end(run::RunSummary& summary) {
     }
   }
   placement_.end_epoch(*selected_);
+  placement::count_hidden(*selected_, times_hidden_);
   summary.visits += costs.visits;
   summary.visits_hidden += costs.hidden;
   summary.visits_refreshed += costs.refreshed;
