@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <utility>
 
+#include <fmt/format.h>
+
 #include "impart/core/error.h"
 #include "impart/train/update/learning_rate.h"
 
@@ -46,6 +48,12 @@ void EpochSelection::begin(std::uint32_t epoch, std::uint64_t visits_before) {
   epoch_ = epoch;
   selected_ = placement_.select(epoch);
   counts_ = placement::count_visits(*selected_, data_.examples);
+  if (counts_.visits == 0 && config_.selection.strategy != config::kNoSelection) {
+    throw ConfigError(
+        fmt::format("selection.strategy: {} leaves nothing to visit in epoch {}; take a smaller "
+                    "selection.share, or a larger selection.budget",
+                    config_.selection.strategy, epoch + 1));
+  }
   plan_ = std::make_unique<placement::StepPlan>(placement_.order(epoch, selected_->visits),
                                                 config_.workers.batch, config_.workers.uneven,
                                                 last_step(config_));

@@ -117,21 +117,34 @@ class CountsTest(SelectionTest):
 
 class BadInputTest(SelectionTest):
     def test_shares_that_cannot_be_are_refused(self):
-        for share in ["1", "1.5", "-0.1"]:
+        for share in ["1", "1.5", "-0.1", "inf"]:
             self.fail_with(2, f"selection.share={share}': '{share}' is out of range; allowed: 0 to "
                            "less than 1",
                            *settings(BASE, selection__strategy="random", selection__share=share))
         self.fail_with(2, "'nan' is not a number",
                        *settings(BASE, selection__strategy="random", selection__share="nan"))
 
-    def test_padding_would_undo_a_selection(self):
-        self.fail_with(2, "selection.strategy: random needs workers.uneven: weight",
-                       *settings(BASE, selection__strategy="random", workers__uneven="pad"))
+    def test_padding_or_dropping_would_undo_a_selection(self):
+        for uneven in ["pad", "drop"]:
+            self.fail_with(2, "selection.strategy: random needs workers.uneven: weight",
+                           *settings(BASE, selection__strategy="random", workers__uneven=uneven))
 
     def test_share_0_visits_everything(self):
-        self.assertEqual(
-            self.run_with("none", selection__strategy="random", selection__share=0).sha(),
-            self.run_with("all").sha())
+        every = self.run_with("all").sha()
+        for strategy in ["random", "infobatch", "kakurenbo", "prune"]:
+            run = self.run_with(strategy, selection__strategy=strategy, selection__share=0)
+            self.assertEqual(run.sha(), every, strategy)
+
+    def test_an_epoch_without_visits_is_refused(self):
+        self.fail_with(2, "selection.strategy: sampling leaves nothing to visit in epoch 3; take a "
+                       "smaller selection.share, or a larger selection.budget",
+                       *settings(BASE, selection__strategy="sampling", selection__budget=0.0001))
+
+    def test_whole_steps_leave_a_batch_of_everybody_however_much_is_hidden(self):
+        run = self.run_with("few", selection__strategy="random", selection__share=0.99,
+                            selection__whole_steps="true")
+        self.assertEqual(run.summary()["visits"], EPOCHS * 4 * 8)
+        self.assertEqual(run.summary()["visits_max_over_mean"], 1)
 
     def test_more_may_be_hidden_than_a_batch_has(self):
         run = self.run_with("few", selection__strategy="random", selection__share=0.99)
