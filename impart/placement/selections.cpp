@@ -58,6 +58,14 @@ void check_answer(const AnySelection& selection, const SelectionInput& input,
   }
 }
 
+Hidden visited_by_anyone(const Selected& selected, std::uint64_t examples) {
+  Hidden visited(examples);
+  for (std::uint32_t worker = 0; worker < selected.visits.workers(); ++worker) {
+    for (const ExampleId id : selected.visits.of(WorkerId{worker})) visited[index(id)] = true;
+  }
+  return visited;
+}
+
 bool is_final(const SelectionSpec& spec) {
   return spec.epochs > 0 && spec.epoch + spec.final_epochs >= spec.epochs;
 }
@@ -120,12 +128,14 @@ VisitCounts count_visits(const Selected& selected, std::uint64_t examples) {
   return counts;
 }
 
+void count_hidden(const Selected& selected, std::span<std::uint32_t> times_hidden) {
+  if (times_hidden.empty()) return;
+  const Hidden visited = visited_by_anyone(selected, times_hidden.size());
+  for (std::size_t id = 0; id < times_hidden.size(); ++id) times_hidden[id] += !visited[id];
+}
+
 Parts hidden_parts(const Parts& parts, const Selected& selected, std::uint64_t examples) {
-  Hidden visited(examples);
-  for (std::uint32_t worker = 0; worker < parts.workers(); ++worker) {
-    for (const ExampleId id : selected.visits.of(WorkerId{worker})) visited[index(id)] = true;
-  }
-  return leave_out(parts, visited);
+  return leave_out(parts, visited_by_anyone(selected, examples));
 }
 
 }  // namespace impart::placement

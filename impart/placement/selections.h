@@ -151,6 +151,10 @@ struct VisitCounts {
 };
 VisitCounts count_visits(const Selected& selected, std::uint64_t examples);
 
+/// Adds 1 to the numbers of all examples without a visit: how often each was hidden. Nothing is
+/// counted where there are no numbers.
+void count_hidden(const Selected& selected, std::span<std::uint32_t> times_hidden);
+
 /// What every worker owns and does not visit, ids ascending.
 Parts hidden_parts(const Parts& parts, const Selected& selected, std::uint64_t examples);
 

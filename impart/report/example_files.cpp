@@ -95,6 +95,12 @@ Labels read_labels(const std::string& run_folder) {
   return labels;
 }
 
+std::vector<std::uint32_t> read_hidden(const std::string& run_folder) {
+  const std::string path = run_folder + "/hidden.npy";
+  if (!fs::exists(path)) return {};
+  return read_integers(path, "hidden");
+}
+
 std::map<std::uint32_t, std::string> saved_partitions(const std::string& run_folder) {
   std::map<std::uint32_t, std::string> found;
   const std::string folder = run_folder + "/partitions";

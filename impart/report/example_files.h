@@ -10,8 +10,8 @@
 
 namespace impart::report {
 
-// What a run wrote about single examples: importance.csv, history.npy, labels.npy, images.jsonl,
-// partitions/.
+// What a run wrote about single examples: importance.csv, history.npy, labels.npy, hidden.npy,
+// images.jsonl, partitions/.
 
 /// Columns of a run's importance.csv by the names of their notions.
 using NotionColumns = std::map<std::string, std::vector<double>, std::less<>>;
@@ -37,6 +37,10 @@ struct Labels {
 /// labels.npy, with the names that images.jsonl knows; others are "class 7". DataError if a file is
 /// not what it should be.
 Labels read_labels(const std::string& run_folder);
+
+/// hidden.npy: in how many epochs a selection hid each example. Empty if there is no such file;
+/// DataError if it is not what it should be.
+std::vector<std::uint32_t> read_hidden(const std::string& run_folder);
 
 /// The saved partitions of a run, by epoch, as paths.
 std::map<std::uint32_t, std::string> saved_partitions(const std::string& run_folder);

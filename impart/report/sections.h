@@ -17,10 +17,11 @@ struct SectionSpec {
 /// One part of a report. No blocks: there is nothing to say, and the report leaves it out.
 using MakeSection = std::vector<Block>(const Analysis& analysis, const SectionSpec& spec);
 
-MakeSection compare_results, compare_selections, compare_exchanges, compare_syncs, show_images,
-    cross_warmup_and_interval, draw_box_plots, draw_learning_curves, time_to_target, list_search,
-    count_overheads, count_io, map_data, show_worker_histograms, show_texts, split_variance,
-    correlate_notions, list_skewed_norms, list_diverged_runs, list_skipped_runs, list_provenance;
+MakeSection compare_results, compare_selections, show_hidden, compare_exchanges, compare_syncs,
+    show_images, cross_warmup_and_interval, draw_box_plots, draw_learning_curves, time_to_target,
+    list_search, count_overheads, count_io, map_data, show_worker_histograms, show_texts,
+    split_variance, correlate_notions, list_skewed_norms, list_diverged_runs, list_skipped_runs,
+    list_provenance;
 
 /// A row of kSections.
 struct SectionEntry : Entry<MakeSection> {
@@ -31,6 +32,7 @@ struct SectionEntry : Entry<MakeSection> {
 inline constexpr SectionEntry kSections[] = {
     {{"results", "Results", compare_results}},
     {{"selection", "Visits and selection", compare_selections}},
+    {{"hidden", "What was hidden", show_hidden}},
     {{"exchange", "How much is exchanged", compare_exchanges}},
     {{"local", "Local updates", compare_syncs}},
     {{"images", "Hardest and easiest images", show_images}},

@@ -29,17 +29,29 @@ ImageRank rank_from_json(const Json& json) {
   return rank;
 }
 
+Json hidden_to_json(const HiddenRank& hidden) {
+  return {{"end", hidden.most ? "most" : "least"}, {"rank", hidden.rank}, {"times", hidden.times}};
+}
+
+HiddenRank hidden_from_json(const Json& json) {
+  return {.most = json.at("end") == "most",
+          .rank = whole_number<std::uint32_t>(json.at("rank")),
+          .times = whole_number<std::uint32_t>(json.at("times"))};
+}
+
 Json image_to_json(const ImageRecord& image) {
   Json ranks = Json::array();
   for (const ImageRank& rank : image.ranks) ranks.push_back(rank_to_json(rank));
-  return {{"id", image.id},
-          {"class", image.class_number},
-          {"label", image.label},
-          {"prediction", image.prediction},
-          {"probability", image.probability},
-          {"worker", image.worker},
-          {"ranks", ranks},
-          {"png", to_base64(image.png)}};
+  Json json = {{"id", image.id},
+               {"class", image.class_number},
+               {"label", image.label},
+               {"prediction", image.prediction},
+               {"probability", image.probability},
+               {"worker", image.worker},
+               {"ranks", ranks}};
+  if (image.hidden) json["hidden"] = hidden_to_json(*image.hidden);
+  json["png"] = to_base64(image.png);
+  return json;
 }
 
 ImageRecord image_from_json(const Json& json) {
@@ -51,6 +63,7 @@ ImageRecord image_from_json(const Json& json) {
                     .png = from_base64(json.at("png").get<std::string>())};
   if (json.at("probability").is_number()) image.probability = json.at("probability");
   for (const Json& rank : json.at("ranks")) image.ranks.push_back(rank_from_json(rank));
+  if (json.contains("hidden")) image.hidden = hidden_from_json(json.at("hidden"));
   return image;
 }
 

@@ -1,22 +1,30 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
 
 namespace impart::run {
 
-// images.jsonl of a run directory: the images that a run found hardest and easiest, for people to
-// look at.
+// images.jsonl of a run directory: the images that a run found hardest and easiest, and those that
+// its selection hid most and least often, for people to look at.
 
-/// Why an image was chosen.
+/// Why an image was chosen: by its importance.
 struct ImageRank {
   std::string notion;
   bool in_class = false;   ///< among the examples of its class; else among all
   bool hardest = true;     ///< else easiest
   std::uint32_t rank = 0;  ///< from 1, the most extreme first
   double importance = 0;
+};
+
+/// Why an image was chosen: by how often a selection hid it.
+struct HiddenRank {
+  bool most = true;         ///< else least often
+  std::uint32_t rank = 0;   ///< from 1, the most extreme first
+  std::uint32_t times = 0;  ///< epochs in which it was hidden
 };
 
 struct ImageRecord {
@@ -27,6 +35,7 @@ struct ImageRecord {
   double probability = 0;       ///< that the model gives to its prediction
   std::uint32_t worker = 0;     ///< that has it at the end
   std::vector<ImageRank> ranks = {};
+  std::optional<HiddenRank> hidden = {};
   std::string png = {};  ///< a small picture of it: the bytes of a PNG file
 };
 

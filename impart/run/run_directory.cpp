@@ -39,6 +39,7 @@ constexpr const char* kFilesOfRuns[] = {
     "texts.jsonl",
     "images.jsonl",
     "labels.npy",
+    "hidden.npy",
     "log.txt",
     "task.lock",
     "DONE",

@@ -95,13 +95,18 @@ void RunRecorder::record_sync(std::uint64_t step, double divergence) {
 
 void RunRecorder::record_images(std::uint32_t epoch, std::span<const ImageRecord> images) {
   for (const ImageRecord& image : images) {
-    for (const ImageRank& rank : image.ranks) {
-      if (rank.in_class) continue;
-      const std::string tag =
-          fmt::format("{} by {}/{}", rank.hardest ? "hardest" : "easiest", rank.notion, rank.rank);
+    const auto show = [&](const std::string& tag) {
       events_.describe(tag, fmt::format("example {}: {}, taken for {}", image.id, image.label,
                                         image.prediction));
       events_.image(tag, epoch, image.png);
+    };
+    for (const ImageRank& rank : image.ranks) {
+      if (rank.in_class) continue;
+      show(
+          fmt::format("{} by {}/{}", rank.hardest ? "hardest" : "easiest", rank.notion, rank.rank));
+    }
+    if (const auto& hidden = image.hidden) {
+      show(fmt::format("hidden {} often/{}", hidden->most ? "most" : "least", hidden->rank));
     }
   }
 }

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <utility>
 
+#include <fmt/format.h>
+
 #include "impart/core/error.h"
 #include "impart/train/update/learning_rate.h"
 
@@ -31,10 +33,27 @@ placement::LastStep last_step(const config::RunConfig& config) {
 
 }  // namespace
 
+EpochSelection::EpochSelection(const config::RunConfig& config, const RunData& data,
+                               placement::Placement& placement)
+    : config_(config),
+      data_(data),
+      placement_(placement),
+      times_hidden_(config.selection.strategy == config::kNoSelection ? 0 : data.examples) {}
+
+void EpochSelection::restore(std::vector<std::uint32_t> times_hidden) {
+  if (times_hidden.size() == times_hidden_.size()) times_hidden_ = std::move(times_hidden);
+}
+
 void EpochSelection::begin(std::uint32_t epoch, std::uint64_t visits_before) {
   epoch_ = epoch;
   selected_ = placement_.select(epoch);
   counts_ = placement::count_visits(*selected_, data_.examples);
+  if (counts_.visits == 0 && config_.selection.strategy != config::kNoSelection) {
+    throw ConfigError(
+        fmt::format("selection.strategy: {} leaves nothing to visit in epoch {}; take a smaller "
+                    "selection.share, or a larger selection.budget",
+                    config_.selection.strategy, epoch + 1));
+  }
   plan_ = std::make_unique<placement::StepPlan>(placement_.order(epoch, selected_->visits),
                                                 config_.workers.batch, config_.workers.uneven,
                                                 last_step(config_));
@@ -88,6 +107,7 @@ run::VisitCosts EpochSelection::end(run::RunSummary& summary) {
     }
   }
   placement_.end_epoch(*selected_);
+  placement::count_hidden(*selected_, times_hidden_);
   summary.visits += costs.visits;
   summary.visits_hidden += costs.hidden;
   summary.visits_refreshed += costs.refreshed;

@@ -16,13 +16,12 @@
 namespace impart::train {
 
 /// What is visited in the epochs of a run, and what follows from it: the steps, the learning rate,
-/// and the counts. Decisions are Placement's; nothing here needs to be in a checkpoint.
+/// and the counts. Decisions are Placement's; of what is here, a checkpoint keeps times_hidden().
 class EpochSelection {
  public:
   /// All must outlive it.
   EpochSelection(const config::RunConfig& config, const RunData& data,
-                 placement::Placement& placement)
-      : config_(config), data_(data), placement_(placement) {}
+                 placement::Placement& placement);
 
   /// Selects for an epoch, before which the run has made so many visits; again when it goes on.
   void begin(std::uint32_t epoch, std::uint64_t visits_before);
@@ -40,6 +39,11 @@ class EpochSelection {
   /// After the epoch: counts it, and lets go for good what was hidden for good.
   run::VisitCosts end(run::RunSummary& summary);
 
+  /// By example, in how many epochs of the run it was hidden. Empty without a selection.
+  const std::vector<std::uint32_t>& times_hidden() const { return times_hidden_; }
+  /// As it was at a checkpoint. Older ones have none: then it counts from there.
+  void restore(std::vector<std::uint32_t> times_hidden);
+
  private:
   const config::RunConfig& config_;
   const RunData& data_;
@@ -48,6 +52,7 @@ class EpochSelection {
   std::unique_ptr<placement::StepPlan> plan_;
   placement::VisitCounts counts_;
   std::uint32_t epoch_ = 0;
+  std::vector<std::uint32_t> times_hidden_;
   std::vector<double> visits_at_;  ///< of the run, before each step of the epoch
 };
 

@@ -31,6 +31,7 @@ constexpr const char* kArrivals = "arrivals";
 constexpr const char* kGone = "gone";
 constexpr const char* kStartOwners = "start";
 constexpr const char* kSeen = "seen";
+constexpr const char* kTimesHidden = "times_hidden";
 
 template <class Value>
 void put(json& into, const char* name, const Value& value) {
@@ -156,6 +157,10 @@ void write_tensors(const std::string& path, const RunState& state,
     add(kVisitIds, tensor_of(state.visit_ids));
     add(kVisitValues, torch::tensor(state.visit_values, torch::kFloat32));
   }
+  if (!state.times_hidden.empty()) {
+    const std::vector<std::int32_t> times(state.times_hidden.begin(), state.times_hidden.end());
+    add(kTimesHidden, torch::tensor(times, torch::kInt32));
+  }
   if (!placement.arrivals().empty()) add(kArrivals, tensor_of(placement.arrivals()));
   if (!placement.gone().empty()) add(kGone, tensor_of(placement.gone()));
   if (placement.mixing()) {
@@ -196,6 +201,9 @@ PlacementIds read_tensors(const std::string& path, std::uint64_t examples, RunSt
     } else if (view.name == kSeen) {
       const auto* bytes = tensor.data_ptr<std::uint8_t>();
       found.seen.assign(bytes, bytes + tensor.numel());
+    } else if (view.name == kTimesHidden) {
+      const auto* times = tensor.data_ptr<std::int32_t>();
+      state.times_hidden.assign(times, times + tensor.numel());
     } else if (view.name == kVisitValues) {
       const auto* values = tensor.data_ptr<float>();
       state.visit_values.assign(values, values + tensor.numel());

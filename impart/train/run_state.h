@@ -32,6 +32,7 @@ struct RunState {
   /// Visits of an epoch under way that the table has not seen yet: ids, and signals [S, ids].
   std::vector<ExampleId> visit_ids = {};
   std::vector<float> visit_values = {};
+  std::vector<std::uint32_t> times_hidden = {};  ///< EpochSelection::times_hidden
   std::vector<std::pair<std::string, torch::Tensor>> tensors = {};  ///< Engine::gather_state
 };
 
@@ -47,7 +48,7 @@ struct CheckpointParts {
 ///   model.safetensors      parameters and running statistics, as torchvision names them
 ///   model.json             what else is needed to use the model
 ///   tokenizer.txt          of text, unless it came as tokens
-///   training.safetensors   optimiser, workers' statistics and replicas, visits
+///   training.safetensors   optimiser, workers' statistics and replicas, visits, what was hidden
 ///   importance.table, partition.npy, dealt_by.npy, state.json
 void save_run_state(const std::string& run_folder, const RunState& state,
                     const CheckpointParts& parts, std::uint32_t keep);

@@ -472,7 +472,8 @@ void Trainer::write_checkpoint() {
                  .summary = summary_,
                  .change = change_,
                  .seconds_total = summary_.seconds_total + progress_.seconds(),
-                 .threads = torch::get_num_threads()};
+                 .threads = torch::get_num_threads(),
+                 .times_hidden = selection_.times_hidden()};
   if (position_.step > 0) {
     state.syncs = engine_.syncs();
     run::Visits visits = visits_.gather(position_.step);
@@ -515,6 +516,7 @@ void Trainer::restore(const std::string& checkpoint) {
   });
   engine_.set_syncs(state.syncs);
   position_ = {.epoch = state.epoch, .step = state.step, .total_steps = state.total_steps};
+  selection_.restore(std::move(state.times_hidden));
   visits_.restore({.ids = std::move(state.visit_ids), .values = std::move(state.visit_values)});
   const run::RunSummary fresh = std::exchange(summary_, state.summary);
   summary_.processes = fresh.processes;
@@ -541,7 +543,10 @@ void Trainer::show_images() {
   settle_stores();
   engine_.collapse_statistics();
   const std::vector<run::ImageRecord> shown = add_pictures(
-      choose_images(placement_, data_, config_.importance.images),
+      choose_images({.placement = placement_,
+                     .data = data_,
+                     .count = config_.importance.images,
+                     .times_hidden = selection_.times_hidden()}),
       {.model = engine_.model(), .data = data_, .hosted = engine_.hosted()}, communicator_);
   check_directory();
   if (!is_writer()) return;
@@ -556,6 +561,7 @@ RunOutcome Trainer::finish(bool preempted) {
   note_seconds();
   summary_.seconds_total += progress_.seconds();
   if (is_writer() && !preempted) {
+    write_hidden(config_.output, selection_.times_hidden());
     write_results(spec_, data_, placement_, engine_.model(), summary_);
   }
   RunOutcome outcome{.summary = summary_, .task = results_.task(), .preempted = preempted};

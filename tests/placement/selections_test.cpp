@@ -51,6 +51,33 @@ std::vector<std::uint64_t> visits(const Selected& selected, std::uint32_t worker
 
 using Ids = std::vector<std::uint64_t>;
 
+TEST(CountHidden, CountsEveryExampleThatNobodyVisits) {
+  const std::vector<std::vector<ExampleId>> first = {{ExampleId{2}, ExampleId{2}}, {ExampleId{1}}};
+  const std::vector<std::vector<ExampleId>> second = {{}, {ExampleId{3}}};
+  std::vector<std::uint32_t> times(5);
+  count_hidden({.visits = parts_of(first)}, times);
+  EXPECT_EQ(times, (std::vector<std::uint32_t>{1, 0, 0, 1, 1}));
+  count_hidden({.visits = parts_of(second)}, times);
+  EXPECT_EQ(times, (std::vector<std::uint32_t>{2, 1, 1, 1, 2}));
+}
+
+TEST(CountHidden, CountsNothingWhereThereAreNoNumbers) {
+  const std::vector<std::vector<ExampleId>> visits = {{ExampleId{2}}};
+  count_hidden({.visits = parts_of(visits)}, {});
+}
+
+TEST(CountHidden, AgreesWithTheCountsOfEpochs) {
+  std::vector<std::uint32_t> times(103);
+  std::uint64_t hidden = 0;
+  for (std::uint32_t epoch = 0; epoch < 7; ++epoch) {
+    const Selected selected =
+        Choice{"random", std::vector<float>(103), {.epoch = epoch, .share = 0.3}}.of_one();
+    hidden += count_visits(selected, 103).hidden;
+    count_hidden(selected, times);
+  }
+  EXPECT_EQ(std::accumulate(times.begin(), times.end(), std::uint64_t{0}), hidden);
+}
+
 TEST(RandomSelection, HidesTheShareExactlyAndMakesUpForRounding) {
   std::size_t hidden = 0;
   for (std::uint32_t epoch = 0; epoch < 4; ++epoch) {

@@ -146,6 +146,7 @@ class BrowserTest(unittest.TestCase):
         made_runs.make_study(cls.folder / "study", arms, range(1, 6), examples=300)
         for run in (cls.folder / "study/runs").glob("*/1"):
             made_runs.add_images(run)
+            made_runs.add_hidden(run)
         cls.report("study")
         return cls.folder / "study/report/report.html"
 

@@ -145,6 +145,18 @@ def add_images(folder, count=300, names=("circle", "star", "heart")):
     (folder / "images.jsonl").write_text("\n".join(lines) + "\n")
 
 
+def add_hidden(folder, count=300):
+    """What add_images lacks: stars are hidden in 15 epochs, circles in 5, hearts never."""
+    folder = pathlib.Path(folder)
+    lines = [json.loads(line) for line in (folder / "images.jsonl").read_text().splitlines()]
+    chosen = {1: ("most", 1, 15), 4: ("most", 2, 15), 2: ("least", 1, 0), 5: ("least", 2, 0)}
+    for line in lines:
+        if line["id"] in chosen:
+            line["hidden"] = dict(zip(["end", "rank", "times"], chosen[line["id"]]))
+    (folder / "images.jsonl").write_text("".join(json.dumps(line) + "\n" for line in lines))
+    (folder / "hidden.npy").write_bytes(npy_of([(5, 15, 0)[i % 3] for i in range(count)]))
+
+
 def make_language(folder, texts=()):
     """Turns a made run into that of a language model: perplexity for accuracy, and its texts."""
     folder = pathlib.Path(folder)

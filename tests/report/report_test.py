@@ -65,6 +65,48 @@ class SelectionTest(ReportTest):
         made_runs.make_study(self.folder / "study", ARMS, [1, 2])
         self.succeed("study", "--no-figures")
         self.assertNotIn("Visits and selection", self.read("study/report/report.md"))
+        self.assertNotIn("What was hidden", self.read("study/report/report.md"))
+
+
+class HiddenTest(ReportTest):
+    ARMS = {"vanilla": {"heuristic": "random"},
+            "infobatch": {"heuristic": "stripes", "hidden": 0.3},
+            "kakurenbo": {"heuristic": "blocks", "hidden": 0.3}}
+
+    def make(self):
+        made_runs.make_study(self.folder / "study", self.ARMS, [1, 2], examples=300)
+        for number in range(3):
+            made_runs.add_images(self.folder / f"study/runs/arm-{number}/1")
+        for number in [1, 2]:
+            made_runs.add_hidden(self.folder / f"study/runs/arm-{number}/1")
+
+    def section(self):
+        self.succeed("study", "--no-figures")
+        html = self.read("study/report/report.html")
+        return html.split('<section id="hidden">')[1].split("</section>")[0]
+
+    def test_what_was_hidden_is_said_by_class_and_shown(self):
+        self.make()
+        section = self.section()
+        rows = re.findall(r"<tr><td[^>]*>(\w+)</td>(.*?)</tr>", section)
+        shares = {name: re.findall(r"([\d.]+) %", cells) for name, cells in rows}
+        self.assertEqual(shares, {"star": ["75.0"] * 2, "circle": ["25.0"] * 2,
+                                  "heart": ["0.0"] * 2, "all": ["33.3"] * 2})
+        self.assertEqual([name for name, _ in rows], ["star", "circle", "heart", "all"])
+        self.assertIn("infobatch, seed 1: what was hidden, and what was not", section)
+        self.assertIn("<h3>hidden most often</h3>", section)
+        self.assertIn("<h3>never hidden</h3>", section)
+        self.assertEqual(section.count("<img"), 2 * 4)
+        self.assertIn("<b>star</b><span class=\"worse\">→ circle</span><span>1</span>"
+                      "<span>15 of 20 epochs</span>", section)
+
+    def test_files_that_do_not_fit_are_left_out_with_a_word(self):
+        self.make()
+        (self.folder / "study/runs/arm-2/1/hidden.npy").write_bytes(made_runs.npy_of([1, 2, 3]))
+        section = self.section()
+        self.assertRegex(section, "Left out: .*: hidden.npy has 3 examples, labels.npy 300")
+        self.assertIn("infobatch, seed 1", section)
+        self.assertNotIn("kakurenbo, seed 1", section)
 
 
 class LocalTest(ReportTest):

@@ -20,6 +20,7 @@ std::vector<ImageRecord> two_images() {
            .worker = 2,
            .ranks = {{.notion = "margin", .rank = 1, .importance = 2.5},
                      {.notion = "margin", .in_class = true, .hardest = false, .rank = 4}},
+           .hidden = HiddenRank{.most = false, .rank = 2, .times = 5},
            .png = std::string("\x89PNG\0\xff", 6)},
           {.id = 18, .label = "\xff", .prediction = "0"}};
 }
@@ -43,6 +44,11 @@ TEST(ImageFile, IsReadAsItWasWritten) {
   EXPECT_TRUE(found[0].ranks[1].in_class);
   EXPECT_FALSE(found[0].ranks[1].hardest);
   EXPECT_EQ(found[0].ranks[1].rank, 4u);
+  ASSERT_TRUE(found[0].hidden);
+  EXPECT_FALSE(found[0].hidden->most);
+  EXPECT_EQ(found[0].hidden->rank, 2u);
+  EXPECT_EQ(found[0].hidden->times, 5u);
+  EXPECT_FALSE(found[1].hidden);
   EXPECT_EQ(found[1].label, "\xEF\xBF\xBD");
 }
 

@@ -33,8 +33,9 @@ def images_of(run):
     return [json.loads(line) for line in (run.path / "images.jsonl").read_text().splitlines()]
 
 
-def labels_of(run):
-    data = (run.path / "labels.npy").read_bytes()
+def numbers_of(run, name):
+    """Of a file of uint32."""
+    data = (run.path / name).read_bytes()
     start = 10 + struct.unpack("<H", data[8:10])[0]
     return struct.unpack(f"<{(len(data) - start) // 4}I", data[start:])
 
@@ -82,7 +83,7 @@ class ImagesTest(training.TrainingTest):
 
     def test_the_hardest_and_easiest_of_each_notion_and_class_are_kept(self):
         run = self.finish("run")
-        labels = labels_of(run)
+        labels = numbers_of(run, "labels.npy")
         self.assertEqual(len(labels), 640)
         for notion in ["loss-variance", "confidence"]:
             self.check_ranks(run, notion, set(range(640)), "all")
@@ -123,6 +124,30 @@ class ImagesTest(training.TrainingTest):
             self.assertEqual(image["label"], "a" if image["id"] < 12 else "b")
             for found, expected in zip(pixel, colours[image["id"]]):
                 self.assertAlmostEqual(found, expected, delta=1)
+
+    @unittest.skipUnless(shutil.which("mpirun"), "needs mpirun")
+    def test_what_a_selection_hid_most_and_least_often_is_kept(self):
+        hiding = {"selection__strategy": "random", "selection__share": 0.5}
+        run = self.finish("run", **hiding)
+        times = numbers_of(run, "hidden.npy")
+        self.assertEqual(len(times), 640)
+        self.assertEqual(sum(times), run.summary()["visits_hidden"])
+        importance = importance_of(run, "loss-variance")
+        ranking = sorted(range(640), key=lambda i: (times[i], -importance[i], i))
+        chosen = {(image["hidden"]["end"], image["hidden"]["rank"]): image
+                  for image in images_of(run) if "hidden" in image}
+        for end, expected in [("least", ranking[:COUNT]), ("most", ranking[::-1][:COUNT])]:
+            found = [chosen.pop((end, rank + 1)) for rank in range(COUNT)]
+            self.assertEqual([image["id"] for image in found], expected)
+            for image in found:
+                self.assertEqual(image["hidden"]["times"], times[image["id"]])
+        self.assertEqual(chosen, {})
+        self.assertEqual(images_of(self.finish("two", 2, **hiding)), images_of(run))
+
+    def test_nothing_is_hidden_without_a_selection(self):
+        run = self.finish("run")
+        self.assertFalse((run.path / "hidden.npy").exists())
+        self.assertFalse(any("hidden" in image for image in images_of(run)))
 
     def test_none_are_kept_if_none_are_wanted(self):
         run = self.finish("run", importance__images=0)

@@ -2,17 +2,28 @@
 """Runs that visit less than everything: what they count, and that they can be interrupted.
 
     python3 selection_test.py path/to/impart
+
+IMPART_KILLS (1) says how many times runs of every strategy are killed, IMPART_TEST_SEED (1) draws
+the moments.
 """
 
+import contextlib
 import json
+import os
+import random
+import shutil
 import signal
 import subprocess
+import time
 import unittest
 
 import training
-from training import RunFolder, settings, wait_until
+from training import settings, wait_until
 
+KILLS = int(os.environ.get("IMPART_KILLS", "1"))
+SEED = int(os.environ.get("IMPART_TEST_SEED", "1"))
 EXAMPLES, EPOCHS = 320, 5
+EPOCH_SECONDS = 0.3  # about, of BASE
 BASE = {
     "threads": 1,
     "epochs": EPOCHS,
@@ -106,21 +117,34 @@ class CountsTest(SelectionTest):
 
 class BadInputTest(SelectionTest):
     def test_shares_that_cannot_be_are_refused(self):
-        for share in ["1", "1.5", "-0.1"]:
+        for share in ["1", "1.5", "-0.1", "inf"]:
             self.fail_with(2, f"selection.share={share}': '{share}' is out of range; allowed: 0 to "
                            "less than 1",
                            *settings(BASE, selection__strategy="random", selection__share=share))
         self.fail_with(2, "'nan' is not a number",
                        *settings(BASE, selection__strategy="random", selection__share="nan"))
 
-    def test_padding_would_undo_a_selection(self):
-        self.fail_with(2, "selection.strategy: random needs workers.uneven: weight",
-                       *settings(BASE, selection__strategy="random", workers__uneven="pad"))
+    def test_padding_or_dropping_would_undo_a_selection(self):
+        for uneven in ["pad", "drop"]:
+            self.fail_with(2, "selection.strategy: random needs workers.uneven: weight",
+                           *settings(BASE, selection__strategy="random", workers__uneven=uneven))
 
     def test_share_0_visits_everything(self):
-        self.assertEqual(
-            self.run_with("none", selection__strategy="random", selection__share=0).sha(),
-            self.run_with("all").sha())
+        every = self.run_with("all").sha()
+        for strategy in ["random", "infobatch", "kakurenbo", "prune"]:
+            run = self.run_with(strategy, selection__strategy=strategy, selection__share=0)
+            self.assertEqual(run.sha(), every, strategy)
+
+    def test_an_epoch_without_visits_is_refused(self):
+        self.fail_with(2, "selection.strategy: sampling leaves nothing to visit in epoch 3; take a "
+                       "smaller selection.share, or a larger selection.budget",
+                       *settings(BASE, selection__strategy="sampling", selection__budget=0.0001))
+
+    def test_whole_steps_leave_a_batch_of_everybody_however_much_is_hidden(self):
+        run = self.run_with("few", selection__strategy="random", selection__share=0.99,
+                            selection__whole_steps="true")
+        self.assertEqual(run.summary()["visits"], EPOCHS * 4 * 8)
+        self.assertEqual(run.summary()["visits_max_over_mean"], 1)
 
     def test_more_may_be_hidden_than_a_batch_has(self):
         run = self.run_with("few", selection__strategy="random", selection__share=0.99)
@@ -145,23 +169,66 @@ class StoreTest(SelectionTest):
 
 
 class InterruptedRun(SelectionTest):
-    """Stopped inside an epoch, and gone on with in two processes: the same bits."""
+    """Stopped in an epoch, killed at any moment, gone on with in 1 or 2 processes: the same bits."""
+
+    def begin_or_go_on(self, base, name, processes):
+        """A run that was killed before it wrote its config cannot be resumed, but started again."""
+        if (self.folder / name / "config.yaml").exists():
+            return self.start("--resume", name, processes=processes)
+        return self.start(*settings(base), f"output={name}", processes=processes)
+
+    def interrupt(self, draw, base, name, number):
+        """Sends a signal in an epoch, or before the first; says when, or None if the run had ended."""
+        run = self.run_folder(name)
+        # A stop waits for its step; kills may come while a process starts, too.
+        epoch = draw.randint(min(run.lines() + 1, EPOCHS - 1), EPOCHS - 1)
+        if number == signal.SIGKILL and draw.random() < 0.2:
+            epoch = 0
+        processes = draw.choice([None, 2])
+        job = self.begin_or_go_on(base, name, processes)
+        self.assertTrue(wait_until(lambda: run.lines() >= epoch or job.is_over(), 60))
+        time.sleep(draw.uniform(0, EPOCH_SECONDS))
+        done = run.lines()
+        ranks = job.ranks() if processes else {}
+        for pid in ranks.values():
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(pid, number)
+        if not ranks:
+            job.signal(number)
+        code = job.wait()
+        if code == 0:
+            return None
+        if number == signal.SIGTERM:
+            self.assertEqual(code, 85, job.texts()[1])
+        return f"{number.name} after {done} epochs on {processes or 1}"
+
+    def finish(self, base, name, processes):
+        job = self.begin_or_go_on(base, name, processes)
+        self.assertEqual(job.wait(), 0, job.texts()[1])
+        return self.run_folder(name)
 
     def check(self, strategy):
-        expected = self.run_with(f"{strategy}-whole", selection__strategy=strategy)
-        name = f"{strategy}-stopped"
-        run = RunFolder(self.folder / name)
-        started = self.start(*settings(BASE, selection__strategy=strategy), f"output={name}")
-        self.assertTrue(wait_until(lambda: run.lines() >= 3 or started.is_over(), 60))
-        started.signal(signal.SIGTERM)
-        self.assertIn(started.wait(), [0, 85], started.texts()[1])
-        if not (run.path / "DONE").exists():
-            self.succeed("--resume", name, processes=2)
-        self.assertEqual(run.sha(), expected.sha(), strategy)
-        self.assertEqual(run.metrics(), expected.metrics(), strategy)
-        for number in ["visits", "visits_hidden", "visits_refreshed", "visits_max_over_mean"]:
-            self.assertEqual(run.summary()[number], expected.summary()[number], strategy)
-
+        """Until it was killed so often; every other run was stopped inside an epoch before."""
+        base = {**BASE, "partition.save": "true", "selection.strategy": strategy}
+        expected = self.finish(base, f"{strategy}-whole", None).outcome()
+        draw = random.Random(f"{SEED} {strategy}")
+        kills, runs, moments = 0, 0, []
+        while kills < KILLS and runs < 5 * KILLS + 5:
+            name = f"{strategy}-{runs}"
+            numbers = [signal.SIGTERM] if runs % 2 == 0 else []
+            numbers += [signal.SIGKILL] * min(draw.randint(1, 3), KILLS - kills)
+            for number in numbers:
+                moment = self.interrupt(draw, base, name, number)
+                if moment is None:
+                    break
+                moments.append(moment)
+                kills += number == signal.SIGKILL
+            run = self.finish(base, name, draw.choice([None, 2]))
+            self.assert_same_outcome(run.outcome(), expected)
+            shutil.rmtree(run.path)
+            runs += 1
+        self.assertEqual(kills, KILLS)
+        print(f"{strategy}: {runs} runs, killed {kills} times: {', '.join(moments)}", flush=True)
 
     def check_every_fourth(self, first):
         for strategy in strategies()[first::4]:

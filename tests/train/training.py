@@ -154,7 +154,13 @@ class RunFolder:
             "importance.csv": (self.path / "importance.csv").read_bytes(),
             "importance.npy": (self.path / "importance.npy").read_bytes(),
             "partitions": self.partitions(),
+            "hidden.npy": self.bytes_of("hidden.npy"),
         }
+
+    def bytes_of(self, name):
+        """Of a file; none if the run has no such file."""
+        path = self.path / name
+        return path.read_bytes() if path.exists() else b""
 
 
 class Started:

@@ -26,7 +26,13 @@ class Choice {
   Choice(const placement::Partition& partition, const RunData& data)
       : partition_(partition), data_(data) {}
 
-  void add(ExampleId id, run::ImageRank rank) {
+  void add(ExampleId id, run::ImageRank rank) { record_of(id).ranks.push_back(std::move(rank)); }
+  void add(ExampleId id, const run::HiddenRank& hidden) { record_of(id).hidden = hidden; }
+
+  std::vector<run::ImageRecord> take() { return std::move(images_); }
+
+ private:
+  run::ImageRecord& record_of(ExampleId id) {
     const auto [place, is_new] = places_.try_emplace(index(id), images_.size());
     if (is_new) {
       const std::uint32_t label = data_.labels[index(id)];
@@ -35,12 +41,9 @@ class Choice {
                          .label = class_name(data_, label),
                          .worker = index(partition_.owners()[index(id)])});
     }
-    images_[place->second].ranks.push_back(std::move(rank));
+    return images_[place->second];
   }
 
-  std::vector<run::ImageRecord> take() { return std::move(images_); }
-
- private:
   const placement::Partition& partition_;
   const RunData& data_;
   std::map<std::uint64_t, std::size_t> places_;
@@ -59,6 +62,24 @@ void add_ends(std::span<const ExampleId> ranking, std::span<const float> importa
       rank.rank = static_cast<std::uint32_t>(i + 1);
       rank.importance = double{importance[index(id)]};
       choice.add(id, std::move(rank));
+    }
+  }
+}
+
+/// Those that were hidden most and least often. `ranking` decides among equals: its last are taken
+/// as hidden the more often, its first the less.
+void add_hidden(std::vector<ExampleId> ranking, std::span<const std::uint32_t> times,
+                std::size_t count, Choice& choice) {
+  std::stable_sort(ranking.begin(), ranking.end(),
+                   [&](ExampleId a, ExampleId b) { return times[index(a)] < times[index(b)]; });
+  if (ranking.empty() || times[index(ranking.back())] == 0) return;
+  const std::size_t most = std::min(count, ranking.size() / 2);
+  for (const bool is_most : {true, false}) {
+    for (std::size_t i = 0; i < most; ++i) {
+      const ExampleId id = is_most ? ranking[ranking.size() - 1 - i] : ranking[i];
+      choice.add(id, run::HiddenRank{.most = is_most,
+                                     .rank = static_cast<std::uint32_t>(i + 1),
+                                     .times = times[index(id)]});
     }
   }
 }
@@ -167,8 +188,8 @@ std::vector<run::ImageRecord> gather_images(const std::vector<run::ImageRecord>&
 
 }  // namespace
 
-std::vector<run::ImageRecord> choose_images(const placement::Placement& placement,
-                                            const RunData& data, std::size_t count) {
+std::vector<run::ImageRecord> choose_images(const ImageChoiceSpec& spec) {
+  const auto& [placement, data, count, times_hidden] = spec;
   Choice choice(placement.partition(), data);
   const auto notions = placement::tracked_notions(placement.spec());
   for (const importance::AnyNotion& notion : notions) {
@@ -182,6 +203,7 @@ std::vector<run::ImageRecord> choose_images(const placement::Placement& placemen
       add_ends(of_class, importance, {.notion = notion.name, .in_class = true},
                std::min(count, kMostOfClass), choice);
     }
+    if (!times_hidden.empty()) add_hidden(ranking, times_hidden, count, choice);
   }
   return choice.take();
 }

@@ -1,6 +1,8 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
+#include <span>
 #include <vector>
 
 #include "impart/comm/communicator.h"
@@ -12,11 +14,20 @@
 
 namespace impart::train {
 
+/// What images are chosen from.
+struct ImageChoiceSpec {
+  const placement::Placement& placement;
+  const RunData& data;
+  std::size_t count = 0;  ///< of each kind
+  /// By example, how often a selection hid it; empty if there is none.
+  std::span<const std::uint32_t> times_hidden = {};
+};
+
 /// The `count` hardest and easiest training examples by each notion that a run tracks, and by the
-/// one that decides some of each class: of the hardest classes, if there are many. Pictures and
-/// predictions are still missing.
-std::vector<run::ImageRecord> choose_images(const placement::Placement& placement,
-                                            const RunData& data, std::size_t count);
+/// one that decides some of each class: of the hardest classes, if there are many. If any was
+/// hidden, those that were most and least often, too: among equals the easiest and the hardest come
+/// first. Pictures and predictions are still missing.
+std::vector<run::ImageRecord> choose_images(const ImageChoiceSpec& spec);
 
 /// Who looks at images.
 struct ViewerSpec {

@@ -29,4 +29,8 @@ void write_results(const RunSpec& spec, const RunData& data, const placement::Pl
   run::write_summary(folder, summary);
 }
 
+void write_hidden(const std::string& folder, std::span<const std::uint32_t> times_hidden) {
+  if (!times_hidden.empty()) write_integers(folder + "/hidden.npy", "hidden", times_hidden);
+}
+
 }  // namespace impart::train

@@ -1,5 +1,7 @@
 #pragma once
 
+#include <cstdint>
+#include <span>
 #include <string>
 
 #include "impart/models/classifier.h"
@@ -14,5 +16,8 @@ namespace impart::train {
 /// labels, the hardest texts, and the summary. IoError.
 void write_results(const RunSpec& spec, const RunData& data, const placement::Placement& placement,
                    models::Classifier& model, run::RunSummary& summary);
+
+/// Writes hidden.npy, how often a selection hid each example; nothing if it is empty. IoError.
+void write_hidden(const std::string& folder, std::span<const std::uint32_t> times_hidden);
 
 }  // namespace impart::train
