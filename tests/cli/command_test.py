@@ -117,6 +117,14 @@ class UsageTest(CommandTest):
         self.fail_with(2, "--tokens: 'many' is wrong; give a number from 1 to 1000000", "sample", "run",
                        "--tokens", "many")
 
+    @unittest.skipUnless(os.geteuid() == 0 and shutil.which("setpriv"), "needs to become somebody else")
+    def test_a_folder_that_may_not_be_looked_into_is_74(self):
+        (self.folder / "closed").mkdir(mode=0o700)
+        self.folder.chmod(0o755)
+        done = subprocess.run(["setpriv", "--reuid=65534", "--clear-groups", IMPART, "report", "closed/run"],
+                              cwd=self.folder, text=True, capture_output=True)
+        self.assertEqual((done.returncode, done.stderr), (74, "impart: closed/run: Permission denied\n"))
+
     def test_wrong_settings_are_told_what_is_allowed(self):
         for setting, message in {
                 "store.cache=512MB": "'512MB' is not a whole number; allowed: 0 to 16777216, in MiB",
