@@ -3,8 +3,8 @@
 //
 //   mpirun -n 2 build/release/bin/comm_bench [ELEMENTS [ROUNDS [TIMEOUT]]]
 //
-// TIMEOUT, in seconds, is that of comm.timeout: 0 leaves out what watches the other processes. Both
-// in turns show what watching costs.
+// TIMEOUT, in seconds, is that of comm.timeout; 0 gives nobody up. What that costs is what
+// liveness_bench measures.
 //
 // Checks the answers first: the plain sum against one made here, the exact one against the exact
 // sum of all contributions in one process.

@@ -1,7 +1,10 @@
 #include "cli/failure.h"
 
 #include <exception>
+#include <filesystem>
 #include <new>
+
+#include <fmt/format.h>
 
 #include "impart/core/error.h"
 
@@ -26,6 +29,8 @@ Failure current_failure() {
     return {kIoError, error.what()};
   } catch (const PeerError& error) {
     return {kPeerError, error.what()};
+  } catch (const std::filesystem::filesystem_error& error) {
+    return {kIoError, fmt::format("{}: {}", error.path1().string(), error.code().message())};
   } catch (const std::bad_alloc&) {
     return {kInternalError, "out of memory"};
   } catch (const std::exception& error) {

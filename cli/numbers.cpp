@@ -22,4 +22,14 @@ CLI::Validator number_from_zero() {
           "NONNEGATIVE"};
 }
 
+CLI::Validator number_between(double least, double most) {
+  return {[=](const std::string& text) -> std::string {
+            const bool fits = CLI::Range(least, most)(text).empty();
+            return fits ? ""
+                        : fmt::format("'{}' is wrong; give a number from {} to {}", text, least,
+                                      most);
+          },
+          fmt::format("from {} to {}", least, most)};
+}
+
 }  // namespace impart::cli

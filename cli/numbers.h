@@ -7,5 +7,6 @@ namespace impart::cli {
 
 CLI::Validator positive_number();
 CLI::Validator number_from_zero();
+CLI::Validator number_between(double least, double most);
 
 }  // namespace impart::cli

@@ -21,14 +21,15 @@ namespace fs = std::filesystem;
 /// What the kinds differ in; those of runs have the rest of the folder.
 struct KindRow {
   std::string_view word;
+  std::string_view command;  ///< what takes it
   std::string_view folder;
   std::string_view listing;
   std::string_view instead_of_folder;
 };
 constexpr KindRow kKindRows[] = {
-    {"preset", "", "presets", "a YAML file, or --resume to go on with the run in it"},
-    {"preset", "studies", "studies", "the study's file, or --status to look at it"},
-    {"machine", "machines", "machines", "the machine's YAML file"},
+    {"preset", "train", "", "presets", "a YAML file, or --resume to go on with the run in it"},
+    {"preset", "study", "studies", "studies", "the study's file, or --status to look at it"},
+    {"machine", "io --machine", "machines", "machines", "the machine's YAML file"},
 };
 
 const KindRow& row_of(PresetKind kind) {
@@ -86,10 +87,21 @@ std::string_view nearest_preset(const fs::path& name, const std::vector<Preset>&
   return nearest_name(name.string(), names);
 }
 
+bool has_name(const std::vector<Preset>& presets, const std::string& name) {
+  return std::any_of(presets.begin(), presets.end(),
+                     [&](const Preset& preset) { return preset.name == name; });
+}
+
 [[noreturn]] void throw_no_file(PresetKind kind, const std::string& name,
                                 const std::vector<Preset>& presets) {
   const std::string what =
       fmt::format("there is no file '{}' and no {} of that name", name, row_of(kind).word);
+  for (const PresetKind other : {PresetKind::kRun, PresetKind::kStudy, PresetKind::kMachine}) {
+    if (other != kind && has_name(find_presets(other), name)) {
+      throw ConfigError(
+          fmt::format("'{0}' is for another command: impart {1} {0}", name, row_of(other).command));
+    }
+  }
   const std::string_view meant = nearest_preset(name, presets);
   if (!meant.empty()) throw ConfigError(fmt::format("{}; did you mean '{}'?", what, meant));
   throw ConfigError(fmt::format("{}; see 'impart list {}'", what, row_of(kind).listing));
@@ -125,6 +137,9 @@ ChosenFile choose_file(PresetKind kind, const std::string& name) {
   const bool is_preset = found != presets.end();
   std::error_code ignored;
   if (fs::exists(name, ignored) && !is_folder(name)) {
+    if (fs::is_regular_file(name, ignored) && fs::file_size(name, ignored) == 0) {
+      throw ConfigError(fmt::format("{}: is empty; give {}", name, row.instead_of_folder));
+    }
     return {name, is_preset ? fmt::format("file {}, not the {} of that name", name, row.word) : ""};
   }
   if (is_preset) {

@@ -79,6 +79,7 @@ void run_train(const TrainOptions& options) {
 
 TrainRequest resume_request(const std::string& folder, const std::vector<std::string>& overrides) {
   const std::string path = folder + "/config.yaml";
+  if (!std::filesystem::exists(folder)) throw DataError(folder + ": there is no such folder");
   if (!std::filesystem::exists(path)) {
     throw DataError(fmt::format("{}: is no run directory: it has no config.yaml", folder));
   }

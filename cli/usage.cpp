@@ -120,6 +120,36 @@ std::string explain_flag(const CLI::App& command, const TypedFlag& typed) {
   return fmt::format("{}; settings have no dashes: {}", unknown, fmt::join(meant, " or "));
 }
 
+/// "epochs=10" where it is "--epochs 10".
+std::string explain_extra(const CLI::App& command, const std::string& extra) {
+  const std::string unexpected = fmt::format("unexpected argument '{}'", extra);
+  const std::size_t equals = extra.find('=');
+  const std::string flag = "--" + extra.substr(0, equals);
+  if (equals != std::string::npos && is_among(flag, long_flags_of(command))) {
+    return fmt::format("{}, did you mean '{} {}'?", unexpected, flag, extra.substr(equals + 1));
+  }
+  return fmt::format("{}; see '{} --help'", unexpected, path_of(command));
+}
+
+/// An option without its value, or with fewer than it takes.
+std::string explain_missing(const CLI::App& command, const std::string& name) {
+  const CLI::Option* option = command.get_option_no_throw(name);
+  const int values = option == nullptr ? 1 : option->get_expected_min();
+  return values > 1 ? fmt::format("{} takes {} values", name, values)
+                    : fmt::format("{} needs a value", name);
+}
+
+/// CLI11 says "Could not convert: --workers = two".
+std::string explain_conversion(const std::string& what) {
+  const std::size_t name = what.find(": "), value = what.find(" = ");
+  if (name == std::string::npos || value == std::string::npos) return what;
+  const std::string found = what.substr(value + 3);
+  const bool is_number =
+      !found.empty() && found.find_first_not_of("-0123456789") == std::string::npos;
+  return fmt::format("{}: '{}' is {}", what.substr(name + 2, value - name - 2), found,
+                     is_number ? "out of range" : "not a number");
+}
+
 }  // namespace
 
 void add_verbosity(CLI::App& command, Verbosity& verbosity) {
@@ -147,7 +177,7 @@ std::string explain_usage(const CLI::App& app, const CLI::ParseError& error,
   if (dynamic_cast<const CLI::ExtrasError*>(&error) != nullptr) {
     const std::string extra = app.remaining(true).front();
     if (extra.starts_with('-')) return explain_flag(command, find_flag(extra, arguments));
-    return fmt::format("unexpected argument '{}'; see '{} --help'", extra, path_of(command));
+    return explain_extra(command, extra);
   }
   if (!commands.empty() && dynamic_cast<const CLI::RequiredError*>(&error) != nullptr) {
     return fmt::format("give a command: {}; see '{} --help'", fmt::join(commands, ", "),
@@ -155,8 +185,11 @@ std::string explain_usage(const CLI::App& app, const CLI::ParseError& error,
   }
   const std::string what = error.what();
   if (dynamic_cast<const CLI::ArgumentMismatch*>(&error) != nullptr) {
-    return fmt::format("{} needs a value; see '{} --help'", what.substr(0, what.find(':')),
-                       path_of(command));
+    return fmt::format("{}; see '{} --help'",
+                       explain_missing(command, what.substr(0, what.find(':'))), path_of(command));
+  }
+  if (dynamic_cast<const CLI::ConversionError*>(&error) != nullptr) {
+    return fmt::format("{}; see '{} --help'", explain_conversion(what), path_of(command));
   }
   return fmt::format("{}; see '{} --help'", what, path_of(command));
 }

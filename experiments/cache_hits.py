@@ -20,10 +20,11 @@ import argparse
 import csv
 import json
 import math
-import os
 import pathlib
 import subprocess
 import sys
+
+from runs import SHARING_CORES, count, read_lines, read_summary, slug, train
 
 EXAMPLES, PAYLOAD, WORKERS = 40960, 3072, 4
 DATA_MIB = EXAMPLES * PAYLOAD >> 20
@@ -56,10 +57,6 @@ def cases():
         yield f"{parts}, pin, cooperative", WORKERS, 0.125, 50.0, {**pin, "store.cooperative": "true"}
 
 
-def slug(name):
-    return "".join(c if c.isalnum() else "-" for c in name.lower())
-
-
 def chosen(arguments, share, settings):
     return {"seed": 1, "epochs": arguments.epochs, "data.name": "cifar10",
             "data.root": arguments.data, "data.limit": EXAMPLES, "model.name": "mlp",
@@ -69,21 +66,12 @@ def chosen(arguments, share, settings):
             "store.cache": round(share * DATA_MIB), "threads": 1, **settings}
 
 
-def train(arguments, name, processes, share, settings):
+def run(arguments, name, processes, share, settings):
     output = arguments.out / "runs" / f"{slug(name)}-{processes}-{round(1000 * share)}"
     if not (output / "DONE").exists():
         keys = {**chosen(arguments, share, settings), "output": output}
-        command = [arguments.impart, "train", "--overwrite", *(f"{k}={v}" for k, v in keys.items())]
-        if processes > 1:
-            command = ["mpirun", "-n", processes, *command]
-        environment = {**os.environ, "OMPI_ALLOW_RUN_AS_ROOT": "1",
-                       "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1", "OMPI_MCA_rmaps_base_oversubscribe": "1",
-                       "OMPI_MCA_mpi_yield_when_idle": "1",
-                       "OMPI_MCA_hwloc_base_binding_policy": "none"}
-        subprocess.run(list(map(str, command)), check=True, env=environment, stdout=subprocess.DEVNULL)
-    summary = json.loads((output / "summary.json").read_text())
-    ledger = [json.loads(line) for line in (output / "ledger.jsonl").read_text().splitlines()]
-    return summary, ledger
+        train(arguments.impart, keys, processes, SHARING_CORES)
+    return read_summary(output), read_lines(output, "ledger.jsonl")
 
 
 def predict(arguments, processes, share, settings):
@@ -95,22 +83,18 @@ def predict(arguments, processes, share, settings):
 
 
 def measure(arguments, name, processes, share, expected, settings):
-    summary, ledger = train(arguments, name, processes, share, settings)
-
-    def count(key, lines):
-        return sum(worker[key] for line in lines for worker in line["workers"])
-
+    summary, ledger = run(arguments, name, processes, share, settings)
     later = ledger[2:]
-    own = count("cache_hits", later)
-    peers = count("cache_hits_peers", later)
-    reads = own + peers + count("cache_misses", later)
+    own = count(later, "cache_hits")
+    peers = count(later, "cache_hits_peers")
+    reads = own + peers + count(later, "cache_misses")
     predicted = predict(arguments, processes, share, settings)
     row = {"run": name, "processes": processes, "cache %": 100 * share, "expected %": expected,
            "own hits %": 100 * own / reads, "peers' hits %": 100 * peers / reads,
            "source MiB": summary["bytes_source"] / 2**20, "predicted MiB": predicted / 2**20,
            "deviation %": 100 * (predicted / summary["bytes_source"] - 1)}
     kept = round(share * EXAMPLES)
-    hits = [count("cache_hits", [line]) for line in ledger[1:]]
+    hits = [count([line], "cache_hits") for line in ledger[1:]]
     return row, summary["weights_sha256"], hits == [kept] * len(hits)
 
 

@@ -14,7 +14,6 @@ ledger says, by more than 1 %. A run that is there already is not repeated.
 import argparse
 import csv
 import json
-import os
 import pathlib
 import shutil
 import statistics
@@ -24,6 +23,7 @@ import sys
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT / "tests" / "data" / "remote"))
 from nginx_server import NginxServer  # noqa: E402
+from runs import SHARING_CORES, count, read_lines, read_summary, slug, train, write_markdown  # noqa: E402
 
 GLOBAL = {"partition.heuristic": "random", "partition.warmup": 0, "partition.interval": 1}
 LOCAL = {**GLOBAL, "partition.interval": 0}
@@ -53,57 +53,39 @@ def caches(mebibytes, selects):
     yield "importance", {**disk, "store.cache_policy": "importance", "store.move_from": "source"}
 
 
-def slug(name):
-    return "".join(c if c.isalnum() else "-" for c in name.lower())
-
-
-def start(arguments, folder, settings):
-    command = [arguments.impart, "train", "--overwrite", *(f"{k}={v}" for k, v in settings.items())]
-    if arguments.processes > 1:
-        command = ["mpirun", "-n", arguments.processes, *command]
-    environment = {**os.environ, "OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1",
-                   "OMPI_MCA_rmaps_base_oversubscribe": "1", "OMPI_MCA_mpi_yield_when_idle": "1",
-                   "OMPI_MCA_hwloc_base_binding_policy": "none", "NO_PROXY": "127.0.0.1"}
-    subprocess.run(list(map(str, command)), check=True, env=environment, cwd=folder,
-                   stdout=subprocess.DEVNULL)
-
-
 def run(arguments, strategy, cache, settings, seed):
     output = arguments.out / "runs" / f"{slug(strategy)}-{slug(cache)}-{seed}"
     if (output / "DONE").exists():
         return output
     shutil.rmtree(arguments.out / "cache", ignore_errors=True)
     arguments.server.clear_log()
-    start(arguments, arguments.out, {
+    train(arguments.impart, {
         "name": slug(strategy), "seed": seed, "epochs": arguments.epochs, "threads": 1,
         "data.name": "mds", "data.root": f"{arguments.server.url}/shards",
         "data.limit": arguments.limit, "model.name": arguments.model,
         "workers.count": 4, "workers.batch": arguments.batch, "workers.reduce": "exact", "optimizer.lr": 0.05,
         "importance.ignore": 0, "importance.images": 0, "checkpoint.every": 0,
         "eval.every": arguments.epochs, "store.files": "true",
-        "store.cache": 0, "store.prefetch": arguments.prefetch, "output": output, **settings})
+        "store.cache": 0, "store.prefetch": arguments.prefetch, "output": output, **settings},
+          arguments.processes, {**SHARING_CORES, "NO_PROXY": "127.0.0.1"}, arguments.out)
     (output / "sent.json").write_text(json.dumps(arguments.server.sent("/shards/train/shard.")))
     return output
 
 
 def measure(output):
-    summary = json.loads((output / "summary.json").read_text())
-    ledger = [json.loads(line) for line in (output / "ledger.jsonl").read_text().splitlines()]
-
-    def total(key, epochs=ledger):
-        return sum(worker[key] for line in epochs for worker in line["workers"])
-
+    summary, ledger = read_summary(output), read_lines(output, "ledger.jsonl")
+    received = count(ledger, "bytes_source")
     sent = json.loads((output / "sent.json").read_text())[1]
-    if abs(total("bytes_source") / sent - 1) > 0.01:
-        raise SystemExit(f"{output}: the server sent {sent} bytes, the ledger has {total('bytes_source')}")
+    if abs(received / sent - 1) > 0.01:
+        raise SystemExit(f"{output}: the server sent {sent} bytes, the ledger has {received}")
     later = ledger[1:]
-    hits = {tier: total(tier, later) for tier in ("cache_hits", "cache_hits_disk", "cache_hits_peers")}
-    reads = sum(hits.values()) + total("cache_misses", later)
+    hits = {tier: count(later, tier) for tier in ("cache_hits", "cache_hits_disk", "cache_hits_peers")}
+    reads = sum(hits.values()) + count(later, "cache_misses")
     return {
-        "source MiB": total("bytes_source") / 2**20,
-        "network MiB": total("bytes_peers") / 2**20,
-        "disk read MiB": total("bytes_local") / 2**20,
-        "disk written MiB": total("bytes_written") / 2**20,
+        "source MiB": received / 2**20,
+        "network MiB": count(ledger, "bytes_peers") / 2**20,
+        "disk read MiB": count(ledger, "bytes_local") / 2**20,
+        "disk written MiB": count(ledger, "bytes_written") / 2**20,
         "own hits %": 100 * (hits["cache_hits"] + hits["cache_hits_disk"]) / reads,
         "peers' hits %": 100 * hits["cache_hits_peers"] / reads,
         "requests": sum(process["requests_source"] for line in ledger for process in line["processes"]),
@@ -159,8 +141,8 @@ def main():
         subprocess.run([arguments.impart, "data", "pack", arguments.data or "shapes", shards], check=True)
         subprocess.run([arguments.impart, "data", "index", shards], check=True)
     examples = json.loads((shards / "train" / "index.json").read_text())["shards"]
-    count = sum(shard["samples"] for shard in examples)
-    used = min(arguments.limit or count, count) / count
+    packed = sum(shard["samples"] for shard in examples)
+    used = min(arguments.limit or packed, packed) / packed
     mebibytes = max(1, round(sum(f.stat().st_size for f in (shards / "train").glob("*.mds")) * used / 8 / 2**20))
     shutil.rmtree(arguments.out / "nginx", ignore_errors=True)
     arguments.server = NginxServer(arguments.out, arguments.out / "nginx")
@@ -172,12 +154,7 @@ def main():
         arguments.server.close()
     write_rows(arguments.out / "table.csv", rows)
     write_rows(arguments.out / "runs.csv", runs)
-    lines = ["| " + " | ".join(rows[0]) + " |", "|" + "---|" * len(rows[0])]
-    for row in rows:
-        cells = [f"{v:.1f}" if isinstance(v, float) else str(v) for v in row.values()]
-        lines.append("| " + " | ".join(cells) + " |")
-    (arguments.out / "table.md").write_text("\n".join(lines) + "\n")
-    print("\n".join(lines))
+    write_markdown(arguments.out / "table.md", rows)
     return 0
 
 

@@ -11,12 +11,11 @@ that `impart io` predicts from the recorded decisions. A run that is there alrea
 
 import argparse
 import csv
-import json
-import os
 import pathlib
 import shutil
-import subprocess
 import sys
+
+from runs import ANYWHERE, count, read_lines, read_summary, slug, train, write_markdown
 
 LOCAL = {"partition.heuristic": "random", "partition.warmup": 0, "partition.interval": 0}
 
@@ -44,10 +43,6 @@ def strategies(warmup):
                 "importance.notion": "loss-last", "importance.ignore": 0}
 
 
-def slug(name):
-    return "".join(c if c.isalnum() else "-" for c in name.lower())
-
-
 def run(arguments, name, settings, seed):
     output = arguments.out / "runs" / f"{slug(name)}-{seed}"
     if (output / "DONE").exists():
@@ -64,24 +59,14 @@ def run(arguments, name, settings, seed):
         **settings}
     if keys["store.kind"] == "replicated":
         del keys["store.path"]
-    command = [arguments.impart, "train", "--overwrite", *(f"{k}={v}" for k, v in keys.items())]
-    if arguments.processes > 1:
-        command = ["mpirun", "-n", str(arguments.processes), *command]
-    environment = {**os.environ, "OMPI_ALLOW_RUN_AS_ROOT": "1",
-                   "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1", "OMPI_MCA_rmaps_base_oversubscribe": "1"}
-    print("$", " ".join(map(str, command)), flush=True)
-    subprocess.run(list(map(str, command)), check=True, env=environment, stdout=subprocess.DEVNULL)
+    train(arguments.impart, keys, arguments.processes, ANYWHERE)
     shutil.rmtree(parts, ignore_errors=True)
     return output
 
 
 def measure(output):
-    summary = json.loads((output / "summary.json").read_text())
-    ledger = [json.loads(line) for line in (output / "ledger.jsonl").read_text().splitlines()]
-    metrics = [json.loads(line) for line in (output / "metrics.jsonl").read_text().splitlines()]
-
-    def total(key, epochs=ledger):
-        return sum(worker[key] for line in epochs for worker in line["workers"])
+    summary = read_summary(output)
+    ledger, metrics = read_lines(output, "ledger.jsonl"), read_lines(output, "metrics.jsonl")
 
     def seconds(phase):
         return sum(max(p["seconds"][phase] for p in line["processes"]) for line in ledger)
@@ -90,13 +75,13 @@ def measure(output):
     stored = any(worker["peak_stored"] for line in ledger for worker in line["workers"])
     payload = summary["payload_bytes_total"] / summary["examples"]
     return {
-        "source MiB": total("bytes_source") / 2**20,
-        "local read MiB": total("bytes_local") / 2**20,
-        "local written MiB": total("bytes_written") / 2**20,
-        "network MiB": total("bytes_sent") / 2**20,
+        "source MiB": count(ledger, "bytes_source") / 2**20,
+        "local read MiB": count(ledger, "bytes_local") / 2**20,
+        "local written MiB": count(ledger, "bytes_written") / 2**20,
+        "network MiB": count(ledger, "bytes_sent") / 2**20,
         "predicted MiB": moved * (payload + 8) / 2**20 if stored else 0.0,
-        "flows": total("flows_sent"),
-        "moved": total("examples_sent"),
+        "flows": count(ledger, "flows_sent"),
+        "moved": count(ledger, "examples_sent"),
         "peak stored": max(w["peak_stored"] for line in ledger for w in line["workers"]),
         "exchange s": seconds("exchange"),
         "importance pass s": seconds("importance_pass"),
@@ -131,12 +116,7 @@ def main():
         writer = csv.DictWriter(file, rows[0].keys())
         writer.writeheader()
         writer.writerows(rows)
-    lines = ["| " + " | ".join(rows[0]) + " |", "|" + "---|" * len(rows[0])]
-    for row in rows:
-        cells = [f"{v:.1f}" if isinstance(v, float) else str(v) for v in row.values()]
-        lines.append("| " + " | ".join(cells) + " |")
-    (arguments.out / "table.md").write_text("\n".join(lines) + "\n")
-    print("\n".join(lines))
+    write_markdown(arguments.out / "table.md", rows)
     return 0
 
 

@@ -2,9 +2,10 @@
 """Makes the documentation's site: make_site.py IMPART FOLDER [--quick]
 
 Pages are those of docs/, README.md and what else they link to; the command IMPART is asked for its
-reference, and trains what the gallery shows. FOLDER/html is the site (python3 -m http.server -d
-FOLDER/html), with the API page where there is Doxygen. With --quick there is no API page and no study,
-and runs see few examples. Warnings are errors.
+reference, and trains or reads what the gallery shows. FOLDER/html is the site (python3 -m http.server
+-d FOLDER/html), with the API page where there is Doxygen. With --quick there is no API page, and runs
+are short and see few examples. Where IMPART_DATA has dais2023-csv, the gallery has the runs that the
+2023 paper published. Warnings are errors.
 """
 
 import os
@@ -13,6 +14,7 @@ import re
 import shutil
 import subprocess
 import sys
+import typing
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 # Pages with another name on the site.
@@ -21,16 +23,45 @@ RENAMED = {"README.md": "index.md", "CONTRIBUTING.md": "contributing.md", "CHANG
            "docs/answers/README.md": "answers/index.md"}
 LINK = re.compile(r"(\]\(|(?:src|srcset)=\")([^)\s\"#]+)(?=[)\"#])")
 BLOCK = re.compile(r"(^```.*?^```$)", re.S | re.M)
-QUICK = ["data.train_examples=128", "data.test_examples=64", "threads=1"]
-# What the gallery shows: title, folder, what is run, whether also with --quick, words.
+QUICK = ["epochs=2", "data.train_examples=64", "data.test_examples=32"]
+PUBLISHED = pathlib.Path(os.environ.get("IMPART_DATA", "")).resolve() / "dais2023-csv"
+
+
+class Entry(typing.NamedTuple):
+    """A report of the gallery: of what a command leaves in `name`, or of results that were kept."""
+
+    title: str
+    name: str
+    words: str
+    command: str = ""  # without `impart` and the output
+    of: str = ""  # what is reported, if not `name`
+    pictures: tuple = ("curves",)  # how their names begin, best first
+
+
 GALLERY = [
-    ("A study of images", "images", ["study", "presets/studies/quick.yaml", "output=images"], False,
-     "Four ways to deal drawn shapes, three seeds each: what may be claimed, and what is hard."),
-    ("A run on text", "text", ["train", "presets/lm/generated.yaml", "output=text"], True,
-     "A small GPT on text of known difficulty, with its hardest and easiest texts."),
-    ("One run", "run", ["train", "presets/quick.yaml", "output=run"], True,
-     "A single run: its curves, its workers, its examples."),
+    Entry("A study of images", "images", command="study quick", pictures=("data-map", "workers"),
+          words="Four ways to deal drawn shapes, three seeds each: what may be claimed, and what is hard."),
+    Entry("A study of texts", "texts", command="study text",
+          pictures=("data-map", "workers", "curves"),
+          words="A small GPT on text of known difficulty, with its hardest and easiest texts."),
+    Entry("One run", "run", command="train quick",
+          words="A single run: its curves, its examples, with nothing to be compared with."),
+    Entry("How much must be exchanged?", "exchange", of="experiments/exchange-fraction/results.csv",
+          pictures=("exchange",),
+          words="128 workers that start with one or two classes each. What it means is in "
+                "[the answer](answers/exchange.md)."),
+    Entry("Which visits can be saved?", "selection", of="experiments/gpu/results/selection-fast94.csv",
+          pictures=("box-plot",),
+          words="Six ways to visit less, up to 39 seeds each. What it means is in "
+                "[the answer](answers/selection.md)."),
+    Entry("Where do local updates make placement matter?", "local",
+          of="experiments/local-placement/results.csv", pictures=("local-updates",),
+          words="Workers that agree in every step, or less often, over five placements. What it means is in "
+                "[the answer](answers/local.md)."),
 ]
+OF_THE_PAPER = Entry(
+    "What was published in 2023", "published", of="--csv dais2023-csv", pictures=("curves", "box-plot"),
+    words="The 1 830 runs of the paper that impart repeats, from the files that came with it.")
 
 
 def run(*command, **options):
@@ -97,9 +128,33 @@ def write_reference(impart, stage):
     (stage / "names.md").write_text("".join(parts))
 
 
-def best_figures(folder):
-    found = {kind: sorted(folder.glob(f"{kind}*.svg")) for kind in ["data-map", "workers", "curves"]}
-    return [figures[0] for figures in found.values() if figures][:2]
+def verdict_of(text):
+    """The sentence in bold that a report begins with."""
+    return re.search(r"^\*\*(.+)\*\*$", text, re.M)[1]
+
+
+def pictures_of(text, entry):
+    """(what it shows, file) of the first picture of each kind that the report has; of two at most."""
+    drawn = re.findall(r"^!\[(.*)\]\((figures/.*\.svg)\)$", text, re.M)
+    kinds = [[each for each in drawn if each[1].startswith(f"figures/{kind}")] for kind in entry.pictures]
+    return [found[0] for found in kinds if found][:2]
+
+
+def show(impart, entry, stage, quick):
+    """Makes a report and the lines of the gallery about it."""
+    runs, made = stage.parent / "runs", f"gallery/{entry.name}"
+    said = f"`impart report {entry.of or entry.name}`"
+    if entry.command:
+        run(impart, *entry.command.split(), f"output={entry.name}", *(QUICK if quick else []), cwd=runs)
+        said = f"`impart {entry.command} output={entry.name}`, then {said}"
+    run(impart, "report", *(entry.of or entry.name).split(), "-o", stage / made, cwd=runs)
+    in_words = stage / made / "report.md"
+    text = in_words.read_text()
+    in_words.unlink()  # mkdocs would make a page of it, in the place of report.html
+    yield f"\n## {entry.title}\n\n{entry.words}\n\n> {verdict_of(text)}\n\n"
+    for words, path in pictures_of(text, entry):
+        yield f"[![{words}]({made}/{path})]({made}/report.html)\n\n"
+    yield f"[Open the report]({made}/report.html), made by {said}.\n"
 
 
 def write_gallery(impart, stage, quick):
@@ -107,18 +162,14 @@ def write_gallery(impart, stage, quick):
              "which can be sent around.\n"]
     runs = stage.parent / "runs"
     runs.mkdir()
-    os.symlink(ROOT / "presets", runs / "presets")
-    for title, name, command, is_short, words in GALLERY:
-        if quick and not is_short:
-            continue
-        run(impart, *command, *(QUICK if quick else []), cwd=runs)
-        made = f"gallery/{name}"
-        run(impart, "report", name, "-o", stage / made, cwd=runs)
-        shown = " ".join(["impart", *command])
-        parts.append(f"\n## {title}\n\n{words} `{shown}`, then `impart report {name}`.\n\n"
-                     f"[Open the report]({made}/report.html)\n")
-        parts += [f"\n![{figure.stem}]({figure.relative_to(stage)})\n"
-                  for figure in best_figures(stage / made / "figures")]
+    for name in ["presets", "experiments"]:
+        os.symlink(ROOT / name, runs / name)
+    entries = list(GALLERY)
+    if PUBLISHED.is_dir():
+        os.symlink(PUBLISHED, runs / PUBLISHED.name)
+        entries.append(OF_THE_PAPER)
+    for entry in entries:
+        parts += show(impart, entry, stage, quick)
     (stage / "gallery.md").write_text("".join(parts))
 
 

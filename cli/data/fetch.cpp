@@ -10,6 +10,7 @@
 #include <fmt/ranges.h>
 
 #include "cli/commands.h"
+#include "cli/numbers.h"
 #include "cli/output.h"
 #include "cli/stop.h"
 #include "cli/terminal/progress_line.h"
@@ -115,12 +116,12 @@ void add_data_fetch(CLI::App& data_command) {
                     "replace files in DEST that no fetch has put there");
   command->add_option("--retries", spec.retries, "how often to try again without a new byte")
       ->capture_default_str()
-      ->check(CLI::Range(0, 1000));
+      ->check(number_between(0, 1000));
   command
       ->add_option("--stall", options->stall_seconds,
                    "seconds without a byte after which a transfer has failed")
       ->capture_default_str()
-      ->check(CLI::Range(1, 86400));
+      ->check(number_between(1, 86400));
   command
       ->add_option("--min-rate", spec.least_rate,
                    "bytes per second; a transfer that is slower for --stall seconds has failed")

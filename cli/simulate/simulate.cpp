@@ -227,7 +227,7 @@ void add_cluster_options(CLI::App& command, SimulateOptions& options) {
       .add_option("--precision", options.cluster.precision,
                   "ends of messages within this share of the time of a payload beside seven others "
                   "count as one moment: more is faster")
-      ->check(CLI::Range(0.0, 1.0))
+      ->check(number_between(0, 1))
       ->capture_default_str();
   command.add_option("--pack", options.pack,
                      "at which a process copies and hashes payloads: 3GB/s; if left out, in no "

@@ -64,11 +64,11 @@ void add_sample_command(CLI::App& app) {
   command->add_option("--prompt", request->prompt,
                       "how the text begins; of models of token files, numbers of tokens");
   command->add_option("--tokens", request->tokens, "how many to write, at most")
-      ->check(CLI::Range(1u, 1'000'000u))
+      ->check(number_between(1, 1e6))
       ->capture_default_str();
   command->add_flag("--greedy", request->greedy, "always the most probable token");
   command->add_option("--temperature", request->temperature, "below 1 more of what is probable")
-      ->check(CLI::Range(1e-6, 1e6))
+      ->check(number_between(1e-6, 1e6))
       ->capture_default_str();
   command->add_option("--top-k", request->top_k, "only among so many tokens; 0: among all")
       ->capture_default_str();

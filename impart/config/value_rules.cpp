@@ -47,6 +47,14 @@ bool contains(const NumberRange& range, double value) {
   return above && below;
 }
 
+/// Why a text is no number of the range; "30%" may be meant as 0.3.
+std::string not_a_number(std::string_view text, const NumberRange& range) {
+  const auto percent = text.ends_with('%') ? parse<double>(text.substr(0, text.size() - 1))
+                                           : std::optional<double>();
+  if (!percent || !contains(range, *percent / 100)) return "not a number";
+  return fmt::format("not a number, but {} is", *percent / 100);
+}
+
 /// Length of the UTF-8 sequence that starts with this byte, 0 if none does.
 std::size_t sequence_length(unsigned char lead) {
   if (lead < 0x80) return 1;
@@ -100,10 +108,11 @@ void check_name(std::string_view kind, const std::string& found,
 }  // namespace
 
 template <class T>
-ValueRule<T> whole(T least, T most) {
+ValueRule<T> whole(T least, T most, std::string_view unit) {
   const bool open = most == std::numeric_limits<T>::max();
   std::string allowed =
       open ? fmt::format("{} or more", least) : fmt::format("{} to {}", least, most);
+  if (!unit.empty()) allowed += fmt::format(", in {}", unit);
   const auto read = [=](const WrittenValue& written) {
     const auto value = parse<T>(written.front());
     if (!value || *value < least || *value > most) {
@@ -116,8 +125,8 @@ ValueRule<T> whole(T least, T most) {
             return {fmt::to_string(value)};
           }};
 }
-template ValueRule<std::uint32_t> whole(std::uint32_t, std::uint32_t);
-template ValueRule<std::uint64_t> whole(std::uint64_t, std::uint64_t);
+template ValueRule<std::uint32_t> whole(std::uint32_t, std::uint32_t, std::string_view);
+template ValueRule<std::uint64_t> whole(std::uint64_t, std::uint64_t, std::string_view);
 
 template <class T>
 ValueRule<T> epochs(std::uint32_t least, std::uint32_t most) {
@@ -147,7 +156,9 @@ ValueRule<double> number(const NumberRange& range) {
   const std::string allowed = describe(range);
   const auto read = [=](const WrittenValue& written) {
     const auto value = parse<double>(written.front());
-    if (!value || std::isnan(*value)) throw_not_allowed(written.front(), "not a number", allowed);
+    if (!value || std::isnan(*value)) {
+      throw_not_allowed(written.front(), not_a_number(written.front(), range), allowed);
+    }
     if (!contains(range, *value)) throw_not_allowed(written.front(), "out of range", allowed);
     return *value;
   };

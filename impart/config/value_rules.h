@@ -28,11 +28,12 @@ struct ValueRule {
   std::function<WrittenValue(const T&)> write;
 };
 
-/// Whole numbers from `least` to `most`, which may be left open.
+/// Whole numbers from `least` to `most`, which may be left open, of a unit ("MiB") that is not
+/// written.
 template <class T>
-ValueRule<T> whole(T least, T most = std::numeric_limits<T>::max());
-extern template ValueRule<std::uint32_t> whole(std::uint32_t, std::uint32_t);
-extern template ValueRule<std::uint64_t> whole(std::uint64_t, std::uint64_t);
+ValueRule<T> whole(T least, T most = std::numeric_limits<T>::max(), std::string_view unit = "");
+extern template ValueRule<std::uint32_t> whole(std::uint32_t, std::uint32_t, std::string_view);
+extern template ValueRule<std::uint64_t> whole(std::uint64_t, std::uint64_t, std::string_view);
 
 /// So many epochs of a run, or a share of it ("50%"), which is more than 0 if `least` is. For
 /// Epochs and EpochInterval.

@@ -28,6 +28,13 @@ std::size_t edit_distance(std::string_view a, std::string_view b) {
   return last[b.size()];
 }
 
+/// "gpu" is not a slip of who means "cpu", as "cup" is.
+bool is_another_word(std::string_view typed, std::string_view name) {
+  constexpr std::size_t kShort = 3;
+  return typed.size() <= kShort && typed.size() == name.size() &&
+         !std::is_permutation(typed.begin(), typed.end(), name.begin());
+}
+
 }  // namespace
 
 std::string_view nearest_name(std::string_view typed, std::span<const std::string_view> allowed) {
@@ -36,7 +43,7 @@ std::string_view nearest_name(std::string_view typed, std::span<const std::strin
   std::size_t smallest = most + 1;
   for (const std::string_view name : allowed) {
     const std::size_t distance = edit_distance(typed, name);
-    if (distance < smallest && distance < name.size()) {
+    if (distance < smallest && distance < name.size() && !is_another_word(typed, name)) {
       smallest = distance;
       nearest = name;
     }

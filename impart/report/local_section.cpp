@@ -4,6 +4,7 @@
 #include <cmath>
 #include <limits>
 #include <map>
+#include <set>
 #include <string>
 
 #include <fmt/format.h>
@@ -18,35 +19,87 @@
 namespace impart::report {
 namespace {
 
-constexpr std::size_t kLongestPlacement = 34;  ///< name in the picture
+constexpr std::size_t kLongestPlacement = 46;  ///< name in the picture
 constexpr double kWireBytes = 8;               ///< beside the payload of an example that moves
 
 bool differs_in_sync(const ArmAnalysis& arm) {
   return !results::setting(arm.arm->settings, "workers.sync").empty();
 }
 
-/// Everything of an arm but when its models become one.
-std::string placement_of(const results::ArmResults& arm) {
-  results::SettingTexts others = arm.settings;
-  std::erase_if(others, [](const auto& setting) { return setting.first == "workers.sync"; });
-  const std::string name = results::short_name(others);
-  return name.empty() ? arm.name : name;
+using Keys = std::set<std::string>;
+
+results::SettingTexts with_only(const Keys& keys, results::SettingTexts settings) {
+  std::erase_if(settings, [&](const auto& setting) { return !keys.contains(setting.first); });
+  return settings;
 }
 
-/// Steps between two sums of weights, mean over the run; NaN if it is not known.
-double steps_between(const results::RunResult& run) {
+std::size_t count_different(const GroupAnalysis& group, const Keys& keys) {
+  std::set<results::SettingTexts> found;
+  for (const ArmAnalysis& arm : group.arms) found.insert(with_only(keys, arm.arm->settings));
+  return found.size();
+}
+
+/// As few keys as tell the placements of a group apart. That models become one at different times
+/// does not make them different; a heuristic tells more than the epochs it has.
+Keys telling_keys(const GroupAnalysis& group) {
+  Keys keys;
+  for (const ArmAnalysis& arm : group.arms) {
+    for (const auto& [key, value] : arm.arm->settings) keys.insert(key);
+  }
+  keys.erase("workers.sync");
+  const std::size_t different = count_different(group, keys);
+  const std::vector<std::string> candidates(keys.rbegin(), keys.rend());
+  for (const std::string& key : candidates) {
+    keys.erase(key);
+    if (count_different(group, keys) < different) keys.insert(key);
+  }
+  return keys;
+}
+
+std::string placement_of(const results::ArmResults& arm, const Keys& keys) {
+  const std::string name = results::short_name(with_only(keys, arm.settings));
+  return arm.settings.empty() ? arm.name : name;
+}
+
+/// How often all models were summed in the run; NaN if it is not known.
+double sums_of(const results::RunResult& run) {
   const auto bytes = run.number("bytes_weights"), parameters = run.number("parameters"),
              workers = run.number("workers");
-  if (!bytes || !parameters || !workers || *bytes == 0 || run.epochs.empty()) {
+  if (!bytes || !parameters || !workers || *bytes == 0) {
     return std::numeric_limits<double>::quiet_NaN();
   }
-  const double sums = *bytes / (8 * *parameters * (*workers - 1));
-  return run.epochs.back().step / sums;
+  return *bytes / (8 * *parameters * (*workers - 1));
 }
 
-double mean_steps_between(const ArmAnalysis& arm) {
+/// Whether runs of both that make the same visits make the same steps.
+bool step_alike(const results::ArmResults& one, const results::ArmResults& other) {
+  return results::setting(one.settings, "workers.count") ==
+             results::setting(other.settings, "workers.count") &&
+         results::setting(one.settings, "workers.batch") ==
+             results::setting(other.settings, "workers.batch");
+}
+
+/// Steps of a run of `arm`; NaN if they are not known. A line of a file of results has no epochs:
+/// it has as many steps as another with the same visits that sums in every step.
+double steps_of(const GroupAnalysis& group, const results::ArmResults& arm,
+                const results::RunResult& run) {
+  if (!run.epochs.empty()) return run.epochs.back().step;
+  for (const ArmAnalysis& other : group.arms) {
+    const bool sums_always = results::setting(other.arm->settings, "workers.sync") == "step";
+    if (!sums_always || !step_alike(arm, *other.arm)) continue;
+    for (const results::RunResult& candidate : other.arm->runs) {
+      if (candidate.number("visits") == run.number("visits")) return sums_of(candidate);
+    }
+  }
+  return std::numeric_limits<double>::quiet_NaN();
+}
+
+/// Steps between two sums, mean over an arm's runs.
+double mean_steps_between(const GroupAnalysis& group, const ArmAnalysis& arm) {
   double sum = 0;
-  for (const results::RunResult& run : arm.arm->runs) sum += steps_between(run);
+  for (const results::RunResult& run : arm.arm->runs) {
+    sum += steps_of(group, *arm.arm, run) / sums_of(run);
+  }
   return sum / static_cast<double>(arm.arm->runs.size());
 }
 
@@ -104,7 +157,7 @@ Table byte_table(const Analysis& analysis, const GroupAnalysis& group) {
   }
   for (const ArmAnalysis* arm : group.leaders(group.arms.size())) {
     table.rows.push_back({text_cell(arm->arm->name), spread_cell(arm->metric),
-                          number_cell(mean_steps_between(*arm)),
+                          number_cell(mean_steps_between(group, *arm)),
                           bytes_cell(mean_number(*arm->arm, "bytes_weights")),
                           bytes_cell(mean_example_bytes(*arm))});
     if (!has_target) continue;
@@ -117,11 +170,12 @@ Table byte_table(const Analysis& analysis, const GroupAnalysis& group) {
 /// The metric against the steps between two sums, a line for each placement.
 Figure sync_figure(const Analysis& analysis, const GroupAnalysis& group) {
   std::map<std::string, std::vector<std::vector<double>>> lines;
+  const Keys keys = telling_keys(group);
   for (const ArmAnalysis& arm : group.arms) {
-    const double x = mean_steps_between(arm);
+    const double x = mean_steps_between(group, arm);
     const double spread = arm.metric.n > 1 ? arm.metric.std : 0;
     if (std::isfinite(x)) {
-      lines[placement_of(*arm.arm)].push_back({x, arm.metric.mean, spread});
+      lines[placement_of(*arm.arm, keys)].push_back({x, arm.metric.mean, spread});
     }
   }
   std::string blocks, plots;
@@ -172,8 +226,8 @@ std::vector<Block> compare_syncs(const Analysis& analysis, const SectionSpec&) {
   std::vector<Block> blocks;
   for (const GroupAnalysis& group : analysis.groups) {
     const bool differ = std::any_of(group.arms.begin(), group.arms.end(), differs_in_sync);
-    const bool known = std::any_of(group.arms.begin(), group.arms.end(), [](const auto& arm) {
-      return std::isfinite(mean_steps_between(arm));
+    const bool known = std::any_of(group.arms.begin(), group.arms.end(), [&](const auto& arm) {
+      return std::isfinite(mean_steps_between(group, arm));
     });
     if (!differ || !known) continue;
     if (auto cheapest = name_cheapest(analysis, group)) blocks.emplace_back(std::move(*cheapest));

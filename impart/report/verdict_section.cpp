@@ -42,10 +42,11 @@ std::string count_are(std::size_t count) {
 
 std::string headline_of(const Tally& tally) {
   return fmt::format(
-      "Of {} settings in {} groups {} better than the baseline of their group after correction; {} "
+      "Of {} settings in {} {} better than the baseline of their group after correction; {} "
       "worse. Without correction (p < 0.05) {} better and {} worse.",
-      tally.settings, tally.groups, count_are(tally.better), count_are(tally.worse),
-      count_are(tally.better_uncorrected), count_are(tally.worse_uncorrected));
+      tally.settings, tally.groups == 1 ? "1 group" : fmt::format("{} groups", tally.groups),
+      count_are(tally.better), count_are(tally.worse), count_are(tally.better_uncorrected),
+      count_are(tally.worse_uncorrected));
 }
 
 /// "epoch 6 of 8", as the terminal counts; "" if it is not known.

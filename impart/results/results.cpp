@@ -9,6 +9,7 @@
 
 #include "impart/config/schema.h"
 #include "impart/core/error.h"
+#include "impart/core/named_table.h"
 #include "impart/results/result_groups.h"
 #include "impart/results/run_results.h"
 #include "impart/run/summary.h"
@@ -27,12 +28,16 @@ struct Candidate {
   study::RunPurpose purpose = study::RunPurpose::kGrid;
   std::optional<std::uint64_t> seed = {};  ///< as the study has it
   std::optional<RunResult> run = {};
-  std::string reason = {};  ///< why there is no run
+  std::string reason = {};                ///< why there is no run
+  std::vector<std::string> numbers = {};  ///< that it has in place of the metric
 };
 
-void check_metric(const RunResult& run, const std::string& metric) {
+void check_metric(const RunResult& run, const std::string& metric, Candidate& candidate) {
   const auto value = run.number(metric);
-  if (!value) throw DataError(fmt::format("it has no number '{}'", metric));
+  if (!value) {
+    for (const auto& [name, number] : run.summary) candidate.numbers.push_back(name);
+    throw DataError(fmt::format("it has no number '{}'", metric));
+  }
   if (!std::isfinite(*value)) throw DataError(fmt::format("its {} is {}", metric, *value));
 }
 
@@ -41,7 +46,7 @@ void read_candidates(std::vector<Candidate>& candidates, const std::string& metr
     Candidate& candidate = candidates[i];
     try {
       RunResult run = read_run(candidate.folder, candidate.wanted_hash);
-      check_metric(run, metric);
+      check_metric(run, metric, candidate);
       run.purpose = candidate.purpose;
       if (candidate.seed) run.seed = candidate.seed;
       candidate.run = std::move(run);
@@ -49,6 +54,21 @@ void read_candidates(std::vector<Candidate>& candidates, const std::string& metr
       candidate.reason = error.what();
     }
   });
+}
+
+/// ConfigError if a metric was asked for that finished runs do not have, any of them.
+void check_wanted_metric(const std::vector<Candidate>& candidates, const std::string& wanted) {
+  const Candidate* lacking = nullptr;
+  for (const Candidate& candidate : candidates) {
+    if (candidate.run) return;
+    if (!candidate.numbers.empty()) lacking = &candidate;
+  }
+  if (wanted.empty() || lacking == nullptr) return;
+  const std::vector<std::string_view> numbers(lacking->numbers.begin(), lacking->numbers.end());
+  const std::string_view meant = nearest_name(wanted, numbers);
+  throw ConfigError(fmt::format("no finished run has the number '{}'{}", wanted,
+                                meant.empty() ? "; summary.json lists what they have"
+                                              : fmt::format(", did you mean '{}'?", meant)));
 }
 
 std::vector<SkippedRun> skipped_of(const std::vector<Candidate>& candidates) {
@@ -92,7 +112,7 @@ Candidate kept_run(const std::string& path, const study::ResultRow& row,
                 .config_hash = row.run.config_hash,
                 .summary = row.summary.numbers};
   try {
-    check_metric(run, metric);
+    check_metric(run, metric, candidate);
     candidate.run = std::move(run);
   } catch (const DataError& error) {
     candidate.reason = error.what();
@@ -144,6 +164,7 @@ Results results_of_study(const study::StudyRecord& study, const ResultsSpec& spe
   for (const study::StudyArm& arm : study.arms)
     arms.push_back({.name = arm.name, .settings = arm.settings});
   std::vector<Candidate> candidates = read_runs(results.metric);
+  check_wanted_metric(candidates, spec.metric);
   deal_runs(candidates, arms, results);
   results.skipped = skipped_of(candidates);
   const bool has_baseline =
@@ -245,10 +266,15 @@ std::string default_metric(const std::vector<Candidate>& candidates) {
 Results read_loose_runs(std::span<const std::string> folders, const ResultsSpec& spec) {
   std::vector<Candidate> candidates;
   for (const std::string& folder : folders) find_runs(folder, 3, candidates);
+  if (std::none_of(candidates.begin(), candidates.end(),
+                   [](const Candidate& each) { return looks_like_run(each.folder); })) {
+    throw DataError(folders.front() + ": there is no run in it");
+  }
   Results results{.name = fs::path(folders.front()).lexically_normal().filename().string()};
   results.metric = spec.metric.empty() ? default_metric(candidates) : spec.metric;
   results.target = spec.target;
   read_candidates(candidates, results.metric);
+  check_wanted_metric(candidates, spec.metric);
 
   std::vector<SettingTexts> configs(candidates.size());
   for_each_in_parallel(candidates.size(), [&](std::size_t i) {

@@ -32,6 +32,16 @@ constexpr std::uint64_t kFirstLook = 10;
 constexpr std::array<std::string_view, 3> kSearchKeys = {"kind", "eta", "min_epochs"};
 constexpr std::string_view kNamePlaceholder = "{name}";
 
+/// ConfigError about an override of what only a study has, such as its seeds.
+void check_is_of_runs(std::string_view text) {
+  const std::string_view name = text.substr(0, text.find_first_of(".="));
+  const bool is_shared = name == "name" || name == "output" || name == "config";
+  if (is_shared || std::find(kStudyKeys.begin(), kStudyKeys.end(), name) == kStudyKeys.end())
+    return;
+  throw ConfigError(fmt::format(
+      "override '{}': {} is set in the study's file; key=value changes its runs", text, name));
+}
+
 class StudyReader : private StudyYaml {
  public:
   using StudyYaml::StudyYaml;
@@ -72,6 +82,7 @@ void StudyReader::read_common(const YAML::Node& root, std::span<const std::strin
   spec_.config.output =
       root["output"] ? value(root["output"], "output", config::text()) : "studies/{name}";
   for (const std::string& text : overrides) {
+    check_is_of_runs(text);
     try {
       config::apply_override(schema(), text, spec_.config);
     } catch (const ConfigError& error) {

@@ -107,6 +107,37 @@ class UsageTest(CommandTest):
         self.fail_with(2, "unknown flag '--job', did you mean '--jobs'?", "study", "quick", "--job", 2)
         self.fail_with(2, "flags come after the command: impart train --dry-run", "--dry-run", "train")
         self.fail_with(2, "unexpected argument 'b'; see 'impart list --help'", "list", "notions", "b")
+        self.fail_with(2, "unexpected argument 'epochs=9', did you mean '--epochs 9'?", "schedule",
+                       "epochs=9")
+        self.fail_with(2, "RUN takes 2 values", "diff", "run")
+
+    def test_wrong_numbers_are_named(self):
+        self.fail_with(2, "--epochs: 'ten' is not a number", "schedule", "--epochs", "ten")
+        self.fail_with(2, "--epochs: '99999999999' is out of range", "schedule", "--epochs", 99999999999)
+        self.fail_with(2, "--tokens: 'many' is wrong; give a number from 1 to 1000000", "sample", "run",
+                       "--tokens", "many")
+
+    @unittest.skipUnless(os.geteuid() == 0 and shutil.which("setpriv"), "needs to become somebody else")
+    def test_a_folder_that_may_not_be_looked_into_is_74(self):
+        (self.folder / "closed").mkdir(mode=0o700)
+        self.folder.chmod(0o755)
+        done = subprocess.run(["setpriv", "--reuid=65534", "--clear-groups", IMPART, "report", "closed/run"],
+                              cwd=self.folder, text=True, capture_output=True)
+        self.assertEqual((done.returncode, done.stderr), (74, "impart: closed/run: Permission denied\n"))
+
+    def test_wrong_settings_are_told_what_is_allowed(self):
+        for setting, message in {
+                "store.cache=512MB": "'512MB' is not a whole number; allowed: 0 to 16777216, in MiB",
+                "comm.timeout=5m": "'5m' is not a whole number; allowed: 0 to 1000000, in seconds",
+                "exchange.fraction=30%": "'30%' is not a number, but 0.3 is; allowed: 0 to 1",
+                "exchange.fraction=300%": "'300%' is not a number; allowed: 0 to 1",
+                "device=gpu": "unknown device 'gpu'; there are: auto, cpu, cuda",
+                "device=cup": "unknown device 'cup', did you mean 'cpu'?"}.items():
+            with self.subTest(setting):
+                self.fail_with(2, message, "train", "quick", setting, "--dry-run")
+        self.fail_with(2, "override 'seeds=5': seeds is set in the study's file", "study", "quick",
+                       "seeds=5", "--dry-run")
+        self.fail_with(65, "none: there is no such folder", "train", "--resume", "none", "--dry-run")
 
     def test_wrong_commands_get_a_suggestion(self):
         self.fail_with(2, "unknown command 'tarin', did you mean 'train'?", "tarin")

@@ -44,6 +44,15 @@ class PresetsTest(CommandTest):
                            f"'{meant}'?", "train", name, "--dry-run")
         self.fail_with(2, "see 'impart list studies'", "study", "everything")
         self.fail_with(2, "is a folder; give a YAML file", "train", ".", "--dry-run")
+        self.write("empty.yaml", "")
+        self.fail_with(2, "empty.yaml: is empty; give a YAML file", "train", "empty.yaml", "--dry-run")
+
+    def test_presets_of_other_commands_are_told_theirs(self):
+        for command, name, meant in [("train", "skew", "study skew"),
+                                     ("study", "lm/generated", "train lm/generated"),
+                                     ("train", "ethernet-1g", "io --machine ethernet-1g")]:
+            self.fail_with(2, f"'{name}' is for another command: impart {meant}", command, name,
+                           "--dry-run")
 
     def test_presets_of_ones_own(self):
         (self.folder / "own/studies").mkdir(parents=True)

@@ -90,7 +90,7 @@ TEST(ConfigFile, SaysWhereAWrongValueStandsAndWhatIsAllowed) {
   EXPECT_EQ(error_in("workers: {count: 0}\n"),
             "c.yaml:1:18: workers.count: '0' is out of range; allowed: 1 to 1048576");
   EXPECT_EQ(error_in("device: gpu\n"),
-            "c.yaml:1:9: device: unknown device 'gpu', did you mean 'cpu'?");
+            "c.yaml:1:9: device: unknown device 'gpu'; there are: auto, cpu, cuda");
   EXPECT_EQ(error_in("epochs: [1, 2]\n"),
             "c.yaml:1:9: epochs: found a list; allowed: 1 to 1000000");
   EXPECT_EQ(error_in("epochs: {a: 2}\n"),

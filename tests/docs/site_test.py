@@ -4,19 +4,23 @@
     python3 site_test.py path/to/impart
 """
 
+import functools
 import html.parser
+import http.server
 import json
 import pathlib
 import re
 import shutil
 import subprocess
 import sys
+import threading
 import unittest
 import urllib.parse
 
 IMPART = pathlib.Path(sys.argv.pop(1)).resolve()
 ROOT = pathlib.Path(__file__).resolve().parents[2]
-sys.path.insert(0, str(ROOT / "tests/support"))
+sys.path[:0] = [str(ROOT / "tests/support"), str(ROOT / "tests/report")]
+import browser  # noqa: E402
 from class_folder import ClassFolderTest  # noqa: E402
 
 
@@ -38,6 +42,11 @@ class Page(html.parser.HTMLParser):
         self.loaded += [found[name] for name in ("src", "srcset") if found.get(name)]
         if tag == "img":
             self.pictures.append(found)
+
+
+class QuietHandler(http.server.SimpleHTTPRequestHandler):
+    def log_message(self, *_):
+        pass
 
 
 @unittest.skipUnless(shutil.which("mkdocs"), "needs mkdocs")
@@ -96,11 +105,32 @@ class Site(ClassFolderTest):
         self.assertIn("class-stripes", text["names.html#heuristics"])
         self.assertIn("tutorial.html", text)
 
+    @unittest.skipIf(browser.PROGRAM is None, "there is no Chromium (Debian: chromium)")
+    def test_searching_in_a_browser_leads_to_pages(self):
+        handler = functools.partial(QuietHandler, directory=self.site)
+        server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), handler)
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        self.addCleanup(server.server_close)
+        self.addCleanup(server.shutdown)
+        chromium = browser.Browser()
+        self.addCleanup(chromium.close)
+        chromium.open_address(f"http://127.0.0.1:{server.server_port}/search.html?q=warmup")
+        found = chromium.evaluate(
+            "new Promise(done => { const look = () => { const links = [...document.querySelectorAll("
+            "'#mkdocs-search-results a')].map(link => link.getAttribute('href'));"
+            " links.length ? done(links) : setTimeout(look, 50); }; look(); })", wait=True)
+        self.assertTrue([link for link in found if "configuration.html" in link], found)
+
     def test_the_gallery_has_reports_with_pictures(self):
         gallery = self.pages[self.site / "gallery.html"]
         reports = [link for link in gallery.links if link.endswith("report.html")]
-        self.assertGreaterEqual(len(reports), 2)
-        self.assertGreaterEqual(len(gallery.pictures), 2)
+        for name in ["images", "texts", "run", "exchange", "selection", "local"]:
+            self.assertIn(f"gallery/{name}/report.html", reports)
+            drawn = [picture for picture in gallery.pictures
+                     if picture["src"].startswith(f"gallery/{name}/")]
+            self.assertTrue(drawn or not shutil.which("gnuplot"), f"{name} has no picture")
+            made = (self.site / f"gallery/{name}/report.html").read_text()
+            self.assertIn('id="provenance"', made, "it is not the file that impart report made")
 
     def test_pages_name_no_folder_of_this_machine(self):
         for path in self.pages:

@@ -68,9 +68,12 @@ class Browser:
 
     def open(self, path, width, height=900, dark=False):
         """Loads a file; `events` then holds everything that happened on the way."""
-        self.events = []
         self.look(width, height, dark)
-        self.call("Page.navigate", url=f"file://{path}")
+        self.open_address(f"file://{path}")
+
+    def open_address(self, address):
+        self.events = []
+        self.call("Page.navigate", url=address)
         deadline = time.monotonic() + 60
         while not any(event.get("method") == "Page.loadEventFired" for event in self.events):
             self.events.append(self.receive(deadline))

@@ -401,15 +401,22 @@ class LooseRunsTest(ReportTest):
         self.assertEqual(float(shown), best + 1)
 
     def test_nothing_but_bad_runs_is_a_report_too(self):
-        (self.folder / "runs/empty").mkdir(parents=True)
+        made_runs.make_run(self.folder / "runs/unfinished", 1)
+        (self.folder / "runs/unfinished/DONE").unlink()
         self.assertIn("There are no finished runs", self.succeed("runs"))
 
     def test_wrong_usage(self):
         made_runs.make_study(self.folder / "study", ARMS, [1, 2])
         (self.folder / "broken").mkdir()
         (self.folder / "broken/study.json").write_text("{")
+        (self.folder / "pictures/of").mkdir(parents=True)
+        made_runs.make_run(self.folder / "run", 1)
         for code, message, args in [
                 (65, "none: there is no such folder", ["none"]),
+                (65, "pictures: there is no run in it", ["pictures"]),
+                (2, "no finished run has the number 'best_acuracy', did you mean 'best_accuracy'?",
+                 ["study", "--metric", "best_acuracy"]),
+                (2, "no finished run has the number 'what'; summary.json lists", ["run", "--metric", "what"]),
                 (65, "broken/study.json: offset 2: is not JSON", ["broken"]),
                 (2, "unknown arm 'vanila', did you mean 'vanilla'?", ["study", "--baseline", "vanila"]),
                 (2, "one of them", []),

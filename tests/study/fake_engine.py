@@ -3,7 +3,8 @@
 
 Leaves a run directory as the engine would, in no time, and one line per call in calls.txt of the
 study. What it does besides is said by behaviour.json in the study's folder, by arm or "*":
-{"epoch_seconds": 0.01, "fail": "reason", "exit": 3, "signal": 9, "deaf": true, "preempt": true}
+{"epoch_seconds": 0.01, "fail": "reason", "exit": 3, "signal": 9, "deaf": true, "preempt": true,
+"summary": {"visits": 100}}
 """
 
 import json
@@ -71,7 +72,8 @@ def main():
         os.kill(os.getpid(), behaviour["signal"])
     write(folder / "summary.json", json.dumps({
         "best_accuracy": value, "final_accuracy": value - 1, "epochs": run["epochs"],
-        "seed": run["seed"], "seconds_total": 12.5, "config_hash": run["config_hash"]}))
+        "seed": run["seed"], "seconds_total": 12.5, "config_hash": run["config_hash"],
+        **behaviour.get("summary", {})}))
     write(folder / "DONE", "")
     return 0
 

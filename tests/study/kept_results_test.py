@@ -167,6 +167,21 @@ class KeptResults(KeptTest):
         self.assertIn("## How much is exchanged", page)
         self.assertRegex(page, r"\| partial \| 0\.300 \|")
 
+    def test_of_local_updates_tell_the_steps_between_sums(self):
+        study = SMALL.replace(
+            "  stripes: {partition.heuristic: stripes}\n  blocks: {partition.heuristic: blocks}\n",
+            "  ten: {partition.heuristic: stripes, workers.sync: 10}\n  rare: {partition.heuristic: stripes, workers.sync: epoch}\n")
+        of_all = {"visits": 300, "parameters": 1000, "workers": 4}
+        self.behave({arm: {"summary": {**of_all, "bytes_weights": sums * 8 * 1000 * 3}}
+                     for arm, sums in [("vanilla", 75), ("ten", 9), ("rare", 3)]})
+        self.succeed(self.write(study), "--results", "results.csv")
+        self.forget_runs()
+        self.report("results.csv")
+        page = (self.folder / "report/report.md").read_text()
+        self.assertRegex(page, r"\| vanilla \| [^|]*\| 1\.000 \|")
+        self.assertRegex(page, r"\| ten \| [^|]*\| 8\.333 \|")
+        self.assertRegex(page, r"\| rare \| [^|]*\| 25\.000 \|")
+
 
 class Plans(KeptTest):
     """What runs follow from results follows from a file of them, too."""

@@ -94,7 +94,7 @@ class ConfigTest(InputTest):
             "importance.record=[el2n, marign]": "unknown notion 'marign', did you mean 'margin'?",
             "partition.heuristic=strips": "unknown heuristic 'strips', did you mean 'stripes'?",
             "exchange.strategy=ispair": "unknown exchange 'ispair', did you mean 'is-pair'?",
-            "device=gpu": "unknown device 'gpu', did you mean 'cpu'?",
+            "device=gpu": "unknown device 'gpu'; there are: auto, cpu, cuda",
             "learning_rate=1": "unknown key 'learning_rate'",
             "optimizer=sgd": "optimizer is a section",
             "output=": "output is empty",

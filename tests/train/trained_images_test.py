@@ -79,6 +79,8 @@ class ImageTest(UseTest):
         self.fail_with(2, "class 2 of the data is 'rot', and that of the model 'red'", "evaluate",
                        "run", "data.root=other")
         self.fail_with(2, "images of 8x8", "evaluate", "run", "data.image_size=8")
+        self.fail_with(2, "the data has no classes, which are what the model learned", "evaluate", "run",
+                       "data.name=generated")
         self.fail_with(2, "only data.…, eval.…", "evaluate", "run", "model.name=mlp")
 
     def test_the_export_is_a_model_of_torchvision(self):

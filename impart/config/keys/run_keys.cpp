@@ -49,7 +49,7 @@ void add_stop(Schema& schema) {
 
 void add_comm(Schema& schema) {
   SectionKeys comm(schema, "comm", &RunConfig::comm);
-  comm.key("timeout", &CommConfig::timeout, whole(0u, 1'000'000u),
+  comm.key("timeout", &CommConfig::timeout, whole(0u, 1'000'000u, "seconds"),
            "seconds without a sign of life after which a process is given up; 0: never",
            kSameResult);
 }

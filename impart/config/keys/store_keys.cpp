@@ -10,7 +10,7 @@ void add_store(Schema& schema) {
             "every process can read all examples, or holds only those of its workers");
   store.key("files", &StoreConfig::files, flag(),
             "replicated: read examples from their files at every visit, not once into memory");
-  store.key("cache", &StoreConfig::cache, whole(0u, 1u << 24),
+  store.key("cache", &StoreConfig::cache, whole(0u, 1u << 24, "MiB"),
             "MiB per process that keep what was read from files; 0: none");
   store
       .key("cache_policy", &StoreConfig::cache_policy,
@@ -22,7 +22,7 @@ void add_store(Schema& schema) {
             "none",
             kSameResult);
   store
-      .key("cache_disk", &StoreConfig::cache_disk, whole(0u, 1u << 30),
+      .key("cache_disk", &StoreConfig::cache_disk, whole(0u, 1u << 30, "MiB"),
            "MiB per process in store.cache_path")
       .counts_at_default = false;
   store
@@ -46,17 +46,17 @@ void add_store(Schema& schema) {
 
 void add_remote(Schema& schema) {
   SectionKeys store(schema, "store", &RunConfig::store);
-  store.key("prefetch", &StoreConfig::prefetch, whole(0u, 1u << 20),
+  store.key("prefetch", &StoreConfig::prefetch, whole(0u, 1u << 20, "MiB"),
             "MiB per process for payloads read ahead from a server; 0: none are", kSameResult);
   SectionKeys remote(schema, "remote", &RunConfig::remote);
   remote.key("connections", &RemoteConfig::connections, whole(1u, 1024u),
              "to a server at once, of each process and part of the data", kSameResult);
   remote.key("retries", &RemoteConfig::retries, whole(0u, 1000u),
              "of a request to a server, after failures that may pass", kSameResult);
-  remote.key("timeout", &RemoteConfig::timeout, whole(1u, 3600u),
+  remote.key("timeout", &RemoteConfig::timeout, whole(1u, 3600u, "seconds"),
              "seconds after which an answer that does not come, or too slowly, is a failure",
              kSameResult);
-  remote.key("least_rate", &RemoteConfig::least_rate, whole(0u, 1u << 20),
+  remote.key("least_rate", &RemoteConfig::least_rate, whole(0u, 1u << 20, "KiB per second"),
              "KiB per second below which a server is too slow", kSameResult);
   remote.key("gap", &RemoteConfig::gap, whole(0u, 1u << 20),
              "KiB between two examples that are fetched rather than asked for separately",

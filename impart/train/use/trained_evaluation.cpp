@@ -35,6 +35,12 @@ trained::ModelCard make_card(const trained::TrainedModel& model, const config::R
 }
 
 void check_classes(const trained::ModelCard& card, const data::ExampleSet& set) {
+  if (set.classes == 0 && card.classes > 0) {
+    throw ConfigError("the data has no classes, which are what the model learned");
+  }
+  if (set.classes > 0 && card.classes == 0) {
+    throw ConfigError("the data has classes, and the model learned a language");
+  }
   if (set.classes != card.classes) {
     throw ConfigError(
         fmt::format("the data has {} classes, and the model knows {}", set.classes, card.classes));
