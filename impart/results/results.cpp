@@ -66,9 +66,10 @@ void check_wanted_metric(const std::vector<Candidate>& candidates, const std::st
   if (wanted.empty() || lacking == nullptr) return;
   const std::vector<std::string_view> numbers(lacking->numbers.begin(), lacking->numbers.end());
   const std::string_view meant = nearest_name(wanted, numbers);
-  throw ConfigError(fmt::format("no finished run has the number '{}'{}", wanted,
-                                meant.empty() ? "; summary.json lists what they have"
-                                              : fmt::format(", did you mean '{}'?", meant)));
+  throw ConfigError(fmt::format(
+      "no finished run has the number '{}'{}", wanted,
+      meant.empty() ? "; their summary.json lists them, and the first line of a CSV file"
+                    : fmt::format(", did you mean '{}'?", meant)));
 }
 
 std::vector<SkippedRun> skipped_of(const std::vector<Candidate>& candidates) {

@@ -150,9 +150,8 @@ class KeptResults(KeptTest):
         out = self.report("results.csv")
         self.assertIn("baseline", out)
         self.assertEqual(table(), from_runs)
-        self.assertIn("results.csv:2: it has no number 'final_perplexity'",
-                      self.report("results.csv", "--metric", "final_perplexity"))
-
+        self.assertIn("no finished run has the number 'final_perplexity'",
+                      self.report("results.csv", "--metric", "final_perplexity", code=2))
 
     def test_of_exchanges_have_their_section(self):
         exchanging = "".join(

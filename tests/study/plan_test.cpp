@@ -218,7 +218,7 @@ TEST(StudyPresets, AllMakeSenseAndHaveABaseline) {
     EXPECT_EQ(plan.record.name, entry.path().stem()) << entry.path();
     ++count;
   }
-  EXPECT_EQ(count, 10u);
+  EXPECT_EQ(count, 11u);
 }
 
 TEST(StudyPresets, HoldTheTablesOfThePaper) {
