@@ -416,7 +416,7 @@ class LooseRunsTest(ReportTest):
                 (65, "pictures: there is no run in it", ["pictures"]),
                 (2, "no finished run has the number 'best_acuracy', did you mean 'best_accuracy'?",
                  ["study", "--metric", "best_acuracy"]),
-                (2, "no finished run has the number 'what'; summary.json lists", ["run", "--metric", "what"]),
+                (2, "no finished run has the number 'what'; their summary.json lists", ["run", "--metric", "what"]),
                 (65, "broken/study.json: offset 2: is not JSON", ["broken"]),
                 (2, "unknown arm 'vanila', did you mean 'vanilla'?", ["study", "--baseline", "vanila"]),
                 (2, "one of them", []),
