@@ -359,8 +359,8 @@ class UsageTest(ResumeTest):
 
     def test_no_run_to_resume(self):
         os.mkdir(self.folder / "empty")
-        for name in ["empty", "missing"]:
-            self.fail_with(65, f"{name}: is no run directory", "--resume", name)
+        self.fail_with(65, "empty: is no run directory", "--resume", "empty")
+        self.fail_with(65, "missing: there is no such folder", "--resume", "missing")
         self.assertEqual(os.listdir(self.folder / "empty"), [])
         self.assertFalse((self.folder / "missing").exists())
 
