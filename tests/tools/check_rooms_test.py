@@ -137,8 +137,8 @@ class PlantedTest(unittest.TestCase):
         self.assert_found("impart/impart.h: defines something")
 
     def test_a_file_that_is_named_and_not_there(self):
-        self.replace("impart/report/CMakeLists.txt", "html.cpp", "planted.cpp")
-        self.assert_found("impart/report/CMakeLists.txt: planted.cpp is not in the room's folder")
+        self.replace("impart/comm/CMakeLists.txt", "launcher.cpp", "planted.cpp")
+        self.assert_found("impart/comm/CMakeLists.txt: planted.cpp is not in the room's folder")
 
     def test_a_source_of_another_folder(self):
         self.plant("impart/core/CMakeLists.txt",
