@@ -12,4 +12,8 @@
 #define IMPART_VECTOR_CLONES
 #endif
 
+#ifdef __CUDACC__
+#define IMPART_INLINE __host__ __device__ __attribute__((always_inline)) inline
+#else
 #define IMPART_INLINE __attribute__((always_inline)) inline
+#endif

@@ -3,6 +3,7 @@
 #include "impart/core/error.h"
 #include "impart/cuda/batch_norm.h"
 #include "impart/cuda/device.h"
+#include "impart/cuda/dropout.h"
 #include "impart/cuda/fold.h"
 #include "impart/cuda/images.h"
 #include "impart/cuda/marks.h"
@@ -79,6 +80,12 @@ void measure_tokens(const MeasureTokens&, Stream) {
   fail();
 }
 void differentiate_tokens(const DifferentiateTokens&, Stream) {
+  fail();
+}
+void set_dropout_key(DropoutKey*, DropoutKey, Stream) {
+  fail();
+}
+void drop(const Dropout&, Stream) {
   fail();
 }
 void update(const Update&, Stream) {

@@ -32,9 +32,17 @@ struct FeedPlan {
   std::vector<std::int64_t> ends = {};  ///< the row after the last of each batch, ascending
 };
 
-/// What a plan needs of a data set that is on the device whole.
+/// Blocks of text where batches are made from them.
+struct DeviceBlocks {
+  torch::Tensor tokens;           ///< int32, of all texts
+  torch::Tensor starts, lengths;  ///< int64 [N], of the blocks
+  std::int64_t inputs = 0;  ///< tokens that a model reads of a block: a whole one has one more
+};
+
+/// What a plan needs of a data set that is on the device whole: images or blocks.
 struct DevicePlan {
   const DeviceImages* images = nullptr;
+  const DeviceBlocks* blocks = nullptr;
   torch::Tensor ids = {};      ///< int64: of the rows
   torch::Tensor choices = {};  ///< int32: packed CropFlip of every example; undefined: none
 };

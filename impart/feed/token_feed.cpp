@@ -30,6 +30,31 @@ SequenceFacts facts_of(const data::TokenSet& set) {
   return facts;
 }
 
+/// Whether places of rows of tokens are behind the end of their example.
+torch::Tensor outside(const torch::Tensor& tokens, const torch::Tensor& lengths) {
+  return torch::arange(tokens.size(1), tokens.options()).unsqueeze(0).ge(lengths.unsqueeze(1));
+}
+
+/// Every token and the one that follows it. Undefined lengths: all rows are whole.
+Batch make_language_batch(const torch::Tensor& tokens, const torch::Tensor& lengths) {
+  const std::int64_t inputs = tokens.size(1) - 1;
+  auto read = tokens.narrow(1, 0, inputs), next = tokens.narrow(1, 1, inputs);
+  if (lengths.defined()) {
+    const torch::Tensor ends = outside(tokens, lengths);
+    read = read.masked_fill(ends.narrow(1, 0, inputs), 0);
+    next = next.masked_fill(ends.narrow(1, 1, inputs), models::kNoTarget);
+  }
+  return {.inputs = read.contiguous(), .targets = next.contiguous()};
+}
+
+/// int64 [rows, width] from where each row starts; behind the last token of all it is repeated.
+torch::Tensor gather_tokens(const torch::Tensor& tokens, const torch::Tensor& starts,
+                            std::int64_t width) {
+  const auto where = (starts.unsqueeze(1) + torch::arange(width, starts.options()))
+                         .clamp_max(std::max<std::int64_t>(0, tokens.size(0) - 1));
+  return tokens.index_select(0, where.flatten()).view_as(where).to(torch::kInt64);
+}
+
 /// Makes batches out of rows of tokens, whose lengths it knows from the plan.
 class SequenceBatches {
  public:
@@ -55,22 +80,11 @@ class SequenceBatches {
   /// `tokens` is int64 [rows, width]; what is behind the end of an example is anything.
   Batch make(const torch::Tensor& tokens, std::int64_t first) const {
     const std::int64_t rows = tokens.size(0), width = tokens.size(1);
-    const auto outside = [&] {
-      const auto places = torch::arange(width, torch::TensorOptions(torch::kInt64).device(device_));
-      return places.unsqueeze(0).ge(lengths_.narrow(0, first, rows).unsqueeze(1));
-    };
     const bool whole = host_lengths_.narrow(0, first, rows).ge(width).all().item<bool>();
-    if (!facts_.is_language) {
-      return {.inputs = whole ? tokens : tokens.masked_fill(outside(), facts_.padding),
-              .targets = labels_.narrow(0, first, rows)};
-    }
-    auto inputs = tokens.narrow(1, 0, width - 1), targets = tokens.narrow(1, 1, width - 1);
-    if (!whole) {
-      const auto ends = outside();
-      inputs = inputs.masked_fill(ends.narrow(1, 0, width - 1), 0);
-      targets = targets.masked_fill(ends.narrow(1, 1, width - 1), models::kNoTarget);
-    }
-    return {.inputs = inputs.contiguous(), .targets = targets.contiguous()};
+    const torch::Tensor ends = whole ? torch::Tensor() : lengths_.narrow(0, first, rows);
+    if (facts_.is_language) return make_language_batch(tokens, ends);
+    return {.inputs = whole ? tokens : tokens.masked_fill(outside(tokens, ends), facts_.padding),
+            .targets = labels_.narrow(0, first, rows)};
   }
 
  private:
@@ -83,19 +97,22 @@ class SequenceBatches {
 class TokenFeed final : public Feed {
  public:
   TokenFeed(const data::TokenSet& set, torch::Device device)
-      : device_(device),
-        examples_(set.starts.size()),
-        tokens_(tensors::numbers_tensor(set.tokens).to(torch::kInt32).to(device)),
-        starts_(tensors::numbers_tensor(set.starts).to(device)),
+      : blocks_{.tokens = tensors::numbers_tensor(set.tokens).to(torch::kInt32).to(device),
+                .starts = tensors::numbers_tensor(set.starts).to(device),
+                .lengths = tensors::numbers_tensor(set.lengths).to(device),
+                .inputs = set.length},
         batches_(facts_of(set), device) {}
 
-  torch::Device device() const override { return device_; }
-  std::uint64_t examples() const override { return examples_; }
+  torch::Device device() const override { return blocks_.tokens.device(); }
+  std::uint64_t examples() const override {
+    return static_cast<std::uint64_t>(blocks_.starts.size(0));
+  }
   const data::Task& task() const override { return batches_.task(); }
 
   void begin(FeedPlan plan) override {
     batches_.begin(plan);
-    row_starts_ = starts_.index_select(0, tensors::ids_tensor(plan.ids).to(device_));
+    ids_ = tensors::ids_tensor(plan.ids).to(device());
+    row_starts_ = blocks_.starts.index_select(0, ids_);
     ends_ = std::move(plan.ends);
     next_ = 0;
   }
@@ -103,20 +120,21 @@ class TokenFeed final : public Feed {
   Batch next(store::PhaseSeconds&) override {
     const std::int64_t first = next_ == 0 ? 0 : ends_[next_ - 1];
     const std::int64_t rows = ends_[next_++] - first;
-    const std::int64_t width = batches_.width(first, rows);
-    const auto places = torch::arange(width, torch::TensorOptions(torch::kInt64).device(device_));
-    const auto where = (row_starts_.narrow(0, first, rows).unsqueeze(1) + places)
-                           .clamp_max(std::max<std::int64_t>(0, tokens_.size(0) - 1));
-    const auto tokens = tokens_.index_select(0, where.flatten()).view_as(where).to(torch::kInt64);
-    return batches_.make(tokens, first);
+    return batches_.make(gather_tokens(blocks_.tokens, row_starts_.narrow(0, first, rows),
+                                       batches_.width(first, rows)),
+                         first);
+  }
+
+  /// Texts with labels have no common length.
+  std::optional<DevicePlan> on_device() const override {
+    if (task() != data::kLanguage) return std::nullopt;
+    return DevicePlan{.blocks = &blocks_, .ids = ids_};
   }
 
  private:
-  torch::Device device_;
-  std::uint64_t examples_;
-  torch::Tensor tokens_, starts_;  ///< on the device
+  DeviceBlocks blocks_;
   SequenceBatches batches_;
-  torch::Tensor row_starts_;  ///< of the plan's rows
+  torch::Tensor ids_, row_starts_;  ///< of the plan's rows
   std::vector<std::int64_t> ends_;
   std::size_t next_ = 0;
 };
@@ -149,6 +167,12 @@ class TokenFormat final : public BatchFormat {
 
 std::unique_ptr<Feed> make_token_feed(const data::TokenSet& set, torch::Device device) {
   return std::make_unique<TokenFeed>(set, device);
+}
+
+Batch make_block_batch(const DeviceBlocks& blocks, const torch::Tensor& ids) {
+  return make_language_batch(
+      gather_tokens(blocks.tokens, blocks.starts.index_select(0, ids), blocks.inputs + 1),
+      blocks.lengths.index_select(0, ids));
 }
 
 std::unique_ptr<BatchFormat> make_token_format(const data::TokenSet& set, torch::Device device) {

@@ -23,6 +23,10 @@ inline std::uint32_t padding_of(const data::TokenSet& set) {
 /// All tokens are on the device: no host work per example.
 std::unique_ptr<Feed> make_token_feed(const data::TokenSet& set, torch::Device device);
 
+/// The batch of these blocks, int64 [B], as such a feed makes it, for work that is recorded:
+/// nothing waits for the device, and nothing is read on the host.
+Batch make_block_batch(const DeviceBlocks& blocks, const torch::Tensor& ids);
+
 /// For feeds that read tokens from a store. Rows are as token_row_bytes and
 /// data::make_token_decoder say.
 std::unique_ptr<BatchFormat> make_token_format(const data::TokenSet& set, torch::Device device);

@@ -7,6 +7,7 @@
 
 #include "impart/feed/token_feed.h"
 #include "impart/models/init.h"
+#include "impart/models/layers/dropout.h"
 #include "impart/models/text/text_models.h"
 #include "impart/placement/epoch_order.h"
 #include "impart/placement/heuristics.h"
@@ -25,6 +26,7 @@ constexpr std::uint32_t kExamples = 60, kWorkers = 4;
 
 config::RunConfig config_of(config::RunConfig::Precision precision) {
   config::RunConfig config;
+  config.model.name = "gpt-tiny";
   config.precision = precision;
   config.workers.count = kWorkers;
   config.workers.batch = 4;
@@ -40,16 +42,19 @@ class Training {
   Training(const config::RunConfig& config, torch::Device device)
       : communicator_(comm::make_single_communicator()),
         feed_(feed::make_token_feed(testing::make_corpus(kExamples, 2), device)),
-        engine_({.config = config, .model = make_model(device), .feed = feed_.get()},
+        engine_({.config = config, .model = make_model(config, device), .feed = feed_.get()},
                 *communicator_),
         config_(config) {}
 
-  torch::Tensor train() {
+  /// Trains an epoch and returns its signals. Without weights all examples weigh 1.
+  torch::Tensor train(std::uint32_t epoch = 0, const std::vector<float>& weights = {}) {
     const std::vector<float> nothing(kExamples);
     const placement::StepPlan plan(
-        placement::order_epoch(placement::shuffle_evenly(nothing, {.workers = kWorkers}), {}),
+        placement::order_epoch(
+            placement::shuffle_evenly(nothing, {.workers = kWorkers, .epoch = epoch}),
+            {.epoch = epoch}),
         config_.workers.batch, placement::Uneven::kWeight);
-    engine_.begin_epoch(plan, 0, 0);
+    engine_.begin_epoch(plan, epoch, 0, weights);
     for (std::uint32_t step = 0; step < plan.steps(); ++step) {
       engine_.run_step(step, config_.optimizer.lr);
     }
@@ -64,9 +69,12 @@ class Training {
   }
 
  private:
-  static std::shared_ptr<models::Classifier> make_model(torch::Device device) {
-    auto model = find_entry(models::kTextModels, "model", "gpt-tiny")
-                     .function({.vocabulary = testing::kVocabulary, .length = testing::kLength});
+  static std::shared_ptr<models::Classifier> make_model(const config::RunConfig& config,
+                                                        torch::Device device) {
+    auto model = find_entry(models::kTextModels, "model", config.model.name)
+                     .function({.vocabulary = testing::kVocabulary,
+                                .length = testing::kLength,
+                                .dropout = config.model.dropout});
     models::initialise_parameters(*model, 1);
     model->to(device);
     return model;
@@ -89,6 +97,86 @@ TEST_F(DeviceLanguage, TrainsWhatTheCpuTrains) {
     }
     EXPECT_LT(distance(there.parameters() - before, here.parameters() - before), 2e-2);
   }
+}
+
+/// What a layer of rate 0.3 makes of ones, and the gradient by its branch, on this device.
+std::vector<torch::Tensor> drop(torch::Device device, torch::ScalarType type,
+                                const std::vector<std::int64_t>& shape) {
+  const auto plan = std::make_shared<models::DropoutPlan>(
+      models::DropoutPlan{.seed = 0x1234567890,
+                          .epoch = 3,
+                          .step = 14,
+                          .slices = {{WorkerId{2}, 3}, {WorkerId{3}, 0}, {WorkerId{300}, 2}}});
+  if (device.is_cuda()) models::put_key_on_device(*plan, device);
+  models::Dropout layer(0.3);
+  layer->set_plan(plan, 5);
+  const auto options = torch::TensorOptions(type).device(device);
+  const auto branch = torch::ones(shape, options).requires_grad_(true);
+  const auto trunk = torch::zeros(shape, options).requires_grad_(true);
+  const auto sum = layer->add(trunk, branch), alone = layer->forward(branch);
+  (sum.sum() + 2 * alone.sum()).backward();
+  return {sum, alone, branch.grad(), trunk.grad()};
+}
+
+TEST_F(DeviceLanguage, DropsWhatTheHostDrops) {
+  using Shape = std::vector<std::int64_t>;
+  for (const Shape& shape : {Shape{5, 1}, Shape{5, 33}, Shape{5, 7, 128}, Shape{5, 100, 257}}) {
+    for (const auto type : {torch::kFloat, torch::kBFloat16}) {
+      const auto expected = drop(torch::kCPU, torch::kFloat, shape);
+      const auto found = drop(torch::kCUDA, type, shape);
+      for (std::size_t i = 0; i < expected.size(); ++i) {
+        const auto values = found[i].cpu().to(torch::kFloat);
+        EXPECT_TRUE(torch::equal(values.ne(0), expected[i].ne(0))) << i;
+        EXPECT_TRUE(torch::allclose(values, expected[i], type == torch::kFloat ? 1e-6 : 4e-3)) << i;
+      }
+    }
+  }
+}
+
+TEST_F(DeviceLanguage, TrainsWhatTheCpuTrainsWithDropoutAndWeights) {
+  auto config = config_of(config::RunConfig::Precision::kFp32);
+  config.model.dropout = 0.2;
+  config.selection.strategy = "weights";
+  std::vector<float> weights;
+  for (std::uint32_t i = 0; i < kExamples; ++i) weights.push_back(0.5f + 0.02f * i);
+  for (const char* model : {"gpt-tiny", "lstm"}) {
+    SCOPED_TRACE(model);
+    config.model.name = model;
+    Training here(config, torch::kCPU), there(config, torch::kCUDA);
+    const auto before = here.parameters();
+    for (std::uint32_t epoch = 0; epoch < 3; ++epoch) {  // as they are, recorded, replayed
+      const auto expected = here.train(epoch, weights), signals = there.train(epoch, weights);
+      for (std::int64_t row = 0; row < expected.size(0); ++row) {
+        EXPECT_LT(distance(signals[row], expected[row]), 5e-3) << "signal " << row;
+      }
+    }
+    EXPECT_LT(distance(there.parameters() - before, here.parameters() - before), 5e-2);
+  }
+}
+
+TEST_F(DeviceLanguage, RecordedIsThatWhichIsNot) {
+  auto config = config_of(config::RunConfig::Precision::kBf16);
+  config.model.dropout = 0.1;
+  Training recorded(config, torch::kCUDA);
+  config.workers.micro_batch = 4;  // several passes a step, which are not recorded
+  Training plain(config, torch::kCUDA);
+  const auto before = plain.parameters();
+  for (std::uint32_t epoch = 0; epoch < 4; ++epoch) {
+    EXPECT_LT(distance(recorded.train(epoch)[0], plain.train(epoch)[0]), 1e-2);
+  }
+  EXPECT_LT(distance(recorded.parameters() - before, plain.parameters() - before), 0.3);
+}
+
+TEST_F(DeviceLanguage, OfWorkersApartIsThatOfTheCpu) {
+  auto config = config_of(config::RunConfig::Precision::kFp32);
+  config.model.dropout = 0.2;
+  config.workers.sync = {.kind = config::SyncRule::Kind::kEverySteps, .steps = 2};
+  Training here(config, torch::kCPU), there(config, torch::kCUDA);
+  const auto before = here.parameters();
+  for (std::uint32_t epoch = 0; epoch < 3; ++epoch) {
+    EXPECT_LT(distance(there.train(epoch)[0], here.train(epoch)[0]), 5e-3);
+  }
+  EXPECT_LT(distance(there.parameters() - before, here.parameters() - before), 5e-2);
 }
 
 TEST_F(DeviceLanguage, InSeveralPassesIsThatInOne) {

@@ -19,15 +19,6 @@ namespace {
 constexpr std::uint32_t kUnits = 65536;
 constexpr std::int64_t kGroupsPerThread = 256;  // at least: 32768 elements
 
-/// Words 0 and 1 of block `step` of the stream (seed, "dropout", epoch).
-PhiloxKey key_of(const DropoutPlan& plan) {
-  const PhiloxKey seed = {static_cast<std::uint32_t>(plan.seed),
-                          static_cast<std::uint32_t>(plan.seed >> 32)};
-  const PhiloxCounter block =
-      philox4x32_10({plan.step, Purpose("dropout").code(), plan.epoch, index(kAllWorkers)}, seed);
-  return {block[0], block[1]};
-}
-
 /// Where a worker's part of the mask lies, and its groups in the row of all workers' groups.
 struct Part {
   std::uint32_t worker;
@@ -94,16 +85,38 @@ std::uint32_t units_of(double rate) {
   return std::min(static_cast<std::uint32_t>(std::lround(rate * kUnits)), kUnits - 1);
 }
 
+/// Words 0 and 1 of block `step` of the stream (seed, "dropout", epoch).
+PhiloxKey key_of(const DropoutPlan& plan) {
+  const PhiloxKey seed = {static_cast<std::uint32_t>(plan.seed),
+                          static_cast<std::uint32_t>(plan.seed >> 32)};
+  const PhiloxCounter block =
+      philox4x32_10({plan.step, Purpose("dropout").code(), plan.epoch, index(kAllWorkers)}, seed);
+  return {block[0], block[1]};
+}
+
 }  // namespace
+
+void put_key_on_device(DropoutPlan& plan, torch::Device device) {
+  if (!plan.device_key.defined()) plan.device_key = make_device_key(device);
+  set_device_key(plan.device_key, key_of(plan));
+}
 
 DropoutImpl::DropoutImpl(double rate) : dropped_(units_of(rate)) {}
 
 torch::Tensor DropoutImpl::forward(const torch::Tensor& input) {
-  return is_active() ? input * draw_mask(input) : input;
+  if (!is_active()) return input;
+  check_plan(plan_.get(), input.size(0));
+  if (has_device_dropout(input, *plan_)) return drop_on_device(input, {}, *plan_, device_spec());
+  return input * draw_mask(input);
 }
 
 torch::Tensor DropoutImpl::add(const torch::Tensor& trunk, const torch::Tensor& branch) {
-  return is_active() ? torch::addcmul(trunk, branch, draw_mask(branch)) : trunk + branch;
+  if (!is_active()) return trunk + branch;
+  check_plan(plan_.get(), branch.size(0));
+  if (has_device_dropout(branch, *plan_) && trunk.scalar_type() == branch.scalar_type()) {
+    return drop_on_device(branch, trunk, *plan_, device_spec());
+  }
+  return torch::addcmul(trunk, branch, draw_mask(branch));
 }
 
 void DropoutImpl::set_plan(std::shared_ptr<const DropoutPlan> plan, std::uint32_t layer) {
@@ -111,24 +124,34 @@ void DropoutImpl::set_plan(std::shared_ptr<const DropoutPlan> plan, std::uint32_
   layer_ = layer;
 }
 
+DeviceDropoutSpec DropoutImpl::device_spec() const {
+  return {.layer = layer_, .dropped = dropped_, .kept = kept()};
+}
+
+/// What elements that stay are multiplied with, so that their expectation stays.
+float DropoutImpl::kept() const {
+  return static_cast<float>(double{kUnits} / (kUnits - dropped_));
+}
+
 torch::Tensor DropoutImpl::draw_mask(const torch::Tensor& like) const {
-  check_plan(plan_.get(), like.size(0));
   torch::Tensor mask = torch::empty(like.sizes(), torch::kFloat);
   const std::int64_t width = like.numel() / std::max<std::int64_t>(1, like.size(0));
   const kernels::DropoutMaskSpec spec{
-      .key = key_of(*plan_),
-      .layer = layer_,
-      .dropped = dropped_,
-      .kept = static_cast<float>(double{kUnits} / (kUnits - dropped_))};
+      .key = key_of(*plan_), .layer = layer_, .dropped = dropped_, .kept = kept()};
   fill_mask(spec, parts_of(*plan_, width), mask.data_ptr<float>());
   return mask.to(like.options().requires_grad(false));
 }
 
-void set_dropout_plan(torch::nn::Module& model, std::shared_ptr<const DropoutPlan> plan) {
+bool set_dropout_plan(torch::nn::Module& model, std::shared_ptr<const DropoutPlan> plan) {
   std::uint32_t layer = 0;
+  bool any = false;
   visit_modules(model, [&](const std::string&, torch::nn::Module& module) {
-    if (auto* dropout = module.as<DropoutImpl>()) dropout->set_plan(plan, layer++);
+    auto* dropout = module.as<DropoutImpl>();
+    if (dropout == nullptr) return;
+    dropout->set_plan(plan, layer++);
+    any = any || dropout->drops();
   });
+  return any;
 }
 
 }  // namespace impart::models

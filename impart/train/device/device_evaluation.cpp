@@ -53,8 +53,9 @@ class EvaluationMode {
 }  // namespace
 
 bool DeviceEvaluation::can_run(const feed::Feed& feed, const comm::Communicator& communicator) {
-  return feed.device().is_cuda() && cuda::has_kernels() && communicator.size() == 1 &&
-         feed.on_device();
+  const auto placed = feed.on_device();
+  return feed.device().is_cuda() && cuda::has_kernels() && communicator.size() == 1 && placed &&
+         placed->images != nullptr;
 }
 
 DeviceEvaluation::DeviceEvaluation(models::Classifier& model, feed::Feed& feed, bool half)

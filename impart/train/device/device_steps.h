@@ -6,29 +6,18 @@
 #include <list>
 #include <map>
 #include <memory>
+#include <span>
+#include <vector>
 
 #include <torch/types.h>
 
-#include "impart/feed/feed.h"
-#include "impart/models/classifier.h"
+#include "impart/models/layers/dropout.h"
 #include "impart/models/layers/worker_batch_norm.h"
-#include "impart/tensors/torch_stream.h"
-#include "impart/train/batch_signals.h"
+#include "impart/train/device/device_rows.h"
 #include "impart/train/device/device_update.h"
 #include "impart/train/device/step_graph.h"
 
 namespace impart::train {
-
-/// What recorded steps are made of; all must outlive them.
-struct DeviceStepsSpec {
-  const SignalSet* signals = nullptr;  ///< null: none are collected
-  models::Classifier* model = nullptr;
-  bool half = false;           ///< whether the model takes bfloat16 images
-  double label_smoothing = 0;  ///< as in OptimizerConfig
-  bool weighted = false;       ///< whether examples have weights in some epochs
-  feed::Feed* feed = nullptr;  ///< must have everything on the device
-  std::size_t models = 1;      ///< sets of weights that steps change, each with an update
-};
 
 /// Whole training steps on a GPU without work for the host: gather the batch, forward, loss and
 /// signals, backward, optimiser. All that an epoch needs is on the device before it begins. The
@@ -38,11 +27,9 @@ struct DeviceStepsSpec {
 /// set before each.
 class DeviceSteps {
  public:
-  /// Leaves the default stream for good.
-  explicit DeviceSteps(const DeviceStepsSpec& spec);
-  ~DeviceSteps();
-  DeviceSteps(const DeviceSteps&) = delete;
-  DeviceSteps& operator=(const DeviceSteps&) = delete;
+  /// Leaves the default stream for good. `models`: sets of weights that steps change, each with an
+  /// update.
+  explicit DeviceSteps(const DeviceRowsSpec& spec, std::size_t models = 1);
 
   /// After the feed has begun the epoch, with so many rows and their weights; undefined: all are 1.
   /// Epochs of another length do not record again what they share.
@@ -50,6 +37,8 @@ class DeviceSteps {
 
   struct Step {
     const models::WorkerLayout* layout = nullptr;
+    /// Whose rows they are, as the model's dropout layers are told; none if there are no such.
+    std::span<const models::DropoutPlan::Slice> slices = {};
     DeviceUpdate* update = nullptr;  ///< of the weights that the step is for
     std::int64_t first_row = 0;      ///< in the epoch
     std::uint64_t examples = 0;
@@ -63,27 +52,23 @@ class DeviceSteps {
   void run(const Step& step);
 
   /// The signals of the epoch's first rows, on the host: waits for the device.
-  torch::Tensor collected(std::int64_t rows) const;
+  torch::Tensor collected(std::int64_t rows) const { return rows_->collected(rows); }
 
  private:
   /// A kind of step.
   struct Kind {
     DeviceUpdate* update = nullptr;
     std::shared_ptr<models::WorkerLayout> layout;  ///< the graph reads its copy on the device
+    std::vector<models::DropoutPlan::Slice> slices;
     std::unique_ptr<StepGraph> graph = nullptr;
   };
 
   Kind& find_kind(const Step& step);
   void compute(const Kind& kind);
-  torch::Tensor gather_batch(const Kind& kind);
-  torch::Tensor measure(const models::Classifier::Output& output, const Kind& kind);
-  void give_side_stream(tensors::SideStream* side);
 
-  DeviceStepsSpec spec_;
-  tensors::SideStream side_;  ///< for gradients of convolutions' weights
-  feed::DeviceImages images_;
-  torch::Tensor ids_, choices_, collected_;
-  torch::Tensor weights_;             ///< of the rows; undefined: no epoch has any
+  models::Classifier& model_;
+  std::size_t models_;
+  std::unique_ptr<DeviceRows> rows_;
   std::list<Kind> kinds_;             ///< the last used first
   std::map<std::int64_t, int> runs_;  ///< steps of so many rows that were not replayed
 };

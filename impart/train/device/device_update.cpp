@@ -1,6 +1,7 @@
 #include "impart/train/device/device_update.h"
 
 #include <cmath>
+#include <cstddef>
 
 #include <torch/torch.h>
 
@@ -32,6 +33,18 @@ DeviceUpdate::DeviceUpdate(const DeviceUpdateSpec& spec) : spec_(spec) {
 
 cuda::StepState* DeviceUpdate::state() {
   return reinterpret_cast<cuda::StepState*>(step_state_.data_ptr<std::uint8_t>());
+}
+
+torch::Tensor DeviceUpdate::first_row() const {
+  using First = decltype(cuda::StepState::first_row);
+  return step_state_.narrow(0, offsetof(cuda::StepState, first_row), sizeof(First))
+      .view(torch::kInt64);
+}
+
+torch::Tensor DeviceUpdate::loss_scale() const {
+  return step_state_.narrow(0, offsetof(cuda::StepState, loss_scale), sizeof(float))
+      .view(torch::kFloat)
+      .squeeze(0);
 }
 
 void DeviceUpdate::begin(const Step& step) {

@@ -42,6 +42,9 @@ class DeviceUpdate {
   /// Counts a step and puts what is special about it on the device, at state().
   void begin(const Step& step);
   cuda::StepState* state();
+  /// Of the state, as tensors of one number.
+  torch::Tensor first_row() const;   ///< int64 [1]
+  torch::Tensor loss_scale() const;  ///< float, no dimensions
 
   /// Before the forward pass, and after apply.
   void clear_gradients();

@@ -49,7 +49,8 @@ void make_even(feed::FeedPlan& plan, std::size_t batch) {
 torch::Tensor measure_own(const ForwardPassSpec& spec, feed::FeedPlan plan) {
   const auto rows = static_cast<std::int64_t>(plan.ids.size());
   if (spec.feed->device().is_cuda()) {
-    make_even(plan, spec.feed->on_device() ? kPassBatchOnDevice : kPassBatch);
+    const auto placed = spec.feed->on_device();
+    make_even(plan, placed && placed->images != nullptr ? kPassBatchOnDevice : kPassBatch);
   }
   const torch::NoGradGuard no_grad;
   spec.model->eval();

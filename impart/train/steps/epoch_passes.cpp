@@ -5,6 +5,7 @@
 
 #include <torch/torch.h>
 
+#include "impart/cuda/device.h"
 #include "impart/models/layers/worker_statistics.h"
 #include "impart/train/costs/phase_clock.h"
 
@@ -30,7 +31,7 @@ EpochPasses::EpochPasses(const EpochPassesSpec& spec)
       dropout_(std::make_shared<models::DropoutPlan>()) {
   models::set_worker_layout(*spec_.model, layout_);
   dropout_->seed = spec_.seed;
-  models::set_dropout_plan(*spec_.model, dropout_);
+  has_dropout_ = models::set_dropout_plan(*spec_.model, dropout_);
 }
 
 void EpochPasses::begin_epoch(const placement::StepPlan& plan, std::uint32_t epoch,
@@ -129,13 +130,31 @@ std::vector<WorkerGroup> EpochPasses::group_workers(std::uint32_t step,
   return groups;
 }
 
-void EpochPasses::set_layout(const WorkerGroup& group, std::uint32_t step) {
+void EpochPasses::begin_step(std::uint32_t step) {
   dropout_->step = step;
+  const torch::Device device = spec_.feed->device();
+  const std::pair now(dropout_->epoch, step);
+  if (!has_dropout_ || !device.is_cuda() || !cuda::has_kernels() || begun_ == now) return;
+  models::put_key_on_device(*dropout_, device);
+  begun_ = now;
+}
+
+void EpochPasses::set_dropout_rows(const WorkerGroup& group, std::uint32_t step) {
   dropout_->slices.clear();
   for (std::uint32_t worker = group.first; worker < group.first + group.count; ++worker) {
     const WorkerId id{spec_.hosted.first + worker};
     dropout_->slices.push_back({id, rows_of(worker, worker + 1, step)});
   }
+}
+
+std::span<const models::DropoutPlan::Slice> EpochPasses::dropout_slices() const {
+  if (!has_dropout_) return {};
+  return dropout_->slices;
+}
+
+void EpochPasses::set_layout(const WorkerGroup& group, std::uint32_t step) {
+  begin_step(step);
+  set_dropout_rows(group, step);
   set_norm_layout(group, step);
 }
 

@@ -2,7 +2,9 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <span>
+#include <utility>
 #include <vector>
 
 #include <torch/types.h>
@@ -83,8 +85,14 @@ class EpochPasses {
   /// Examples of a step, of all workers of the run.
   std::uint64_t examples_in(std::uint32_t step) const { return plan_->examples_in(step); }
 
-  /// Tells the layers that need to know whose rows the next batch has. Workers outside the group
-  /// have none, and so keep their statistics.
+  /// Lets dropout draw the masks of this step from here on, on a GPU by work on the current stream.
+  void begin_step(std::uint32_t step);
+  /// Tells dropout layers whose rows the next batch has.
+  void set_dropout_rows(const WorkerGroup& group, std::uint32_t step);
+  /// As they were told; none if the model has no dropout.
+  std::span<const models::DropoutPlan::Slice> dropout_slices() const;
+  /// Does both, and tells all other layers that need to know. Workers outside the group have no
+  /// rows, and so keep their statistics.
   void set_layout(const WorkerGroup& group, std::uint32_t step);
   const models::WorkerLayout& layout() const { return *layout_; }
 
@@ -108,6 +116,9 @@ class EpochPasses {
   models::TaskLosses losses_;
   std::shared_ptr<models::WorkerLayout> layout_;
   std::shared_ptr<models::DropoutPlan> dropout_;
+  bool has_dropout_ = false;
+  /// Epoch and step whose masks a GPU draws.
+  std::optional<std::pair<std::uint32_t, std::uint32_t>> begun_;
   models::SharedSums* sums_ = nullptr;
   const placement::StepPlan* plan_ = nullptr;
   std::span<const float> example_weights_;

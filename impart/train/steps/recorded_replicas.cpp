@@ -31,8 +31,8 @@ class RecordedReplicas final : public ReplicaPass {
                 .half = context.half_weights != nullptr,
                 .label_smoothing = context.config->optimizer.label_smoothing,
                 .weighted = context.config->selection.strategy != config::kNoSelection,
-                .feed = context.feed,
-                .models = replicas.count()}) {
+                .feed = context.feed},
+               replicas.count()) {
     for (std::uint32_t worker = 0; worker < replicas.count(); ++worker) {
       updates_.push_back(
           std::make_unique<DeviceUpdate>(DeviceUpdateSpec{.optimizer = context.config->optimizer,
@@ -47,9 +47,11 @@ class RecordedReplicas final : public ReplicaPass {
   }
 
   void run(std::uint32_t step, double learning_rate) override {
+    context_.passes->begin_step(step);
     lanes_.fork();
     for (const WorkerGroup& group : context_.passes->groups_of(step)) {
       const std::size_t lane = group.first % lanes_.count();
+      context_.passes->set_dropout_rows(group, step);
       lanes_.run(lane, [&] { train(group, memories_[lane], learning_rate); });
     }
     lanes_.join();
@@ -63,6 +65,7 @@ class RecordedReplicas final : public ReplicaPass {
     const models::WorkerLayout layout{
         .starts = {0, group.rows}, .first = group.first, .of = replicas_.count()};
     steps_.run({.layout = &layout,
+                .slices = context_.passes->dropout_slices(),
                 .update = updates_[group.first].get(),
                 .first_row = group.row,
                 .examples = static_cast<std::uint64_t>(group.rows),

@@ -33,6 +33,7 @@ class RecordedStep final : public Step {
     const WorkerGroup group = groups.empty() ? WorkerGroup{} : groups.front();
     passes.set_layout(group, step);
     steps_.run({.layout = &passes.layout(),
+                .slices = passes.dropout_slices(),
                 .update = &end_->update(),
                 .first_row = group.row,
                 .examples = passes.examples_in(step),
