@@ -6,6 +6,7 @@
 #include "impart/cuda/dropout.h"
 #include "impart/cuda/fold.h"
 #include "impart/cuda/images.h"
+#include "impart/cuda/layer_norm.h"
 #include "impart/cuda/marks.h"
 #include "impart/cuda/patches.h"
 #include "impart/cuda/pool.h"
@@ -80,6 +81,18 @@ void measure_tokens(const MeasureTokens&, Stream) {
   fail();
 }
 void differentiate_tokens(const DifferentiateTokens&, Stream) {
+  fail();
+}
+bool can_norm_rows(const NormRows&) {
+  return false;
+}
+void add_and_norm(const AddAndNorm&, Stream) {
+  fail();
+}
+std::size_t norm_scratch(const NormRows&) {
+  fail();
+}
+void add_and_norm_backward(const AddAndNormBackward&, Stream) {
   fail();
 }
 void set_dropout_key(DropoutKey*, DropoutKey, Stream) {

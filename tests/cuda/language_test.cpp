@@ -8,6 +8,7 @@
 #include "impart/feed/token_feed.h"
 #include "impart/models/init.h"
 #include "impart/models/layers/dropout.h"
+#include "impart/models/text/text_layers.h"
 #include "impart/models/text/text_models.h"
 #include "impart/placement/epoch_order.h"
 #include "impart/placement/heuristics.h"
@@ -128,6 +129,48 @@ TEST_F(DeviceLanguage, DropsWhatTheHostDrops) {
         const auto values = found[i].cpu().to(torch::kFloat);
         EXPECT_TRUE(torch::equal(values.ne(0), expected[i].ne(0))) << i;
         EXPECT_TRUE(torch::allclose(values, expected[i], type == torch::kFloat ? 1e-6 : 4e-3)) << i;
+      }
+    }
+  }
+}
+
+/// What a norm makes of rows, of a sum if `adds`, and all gradients, on this device.
+std::vector<torch::Tensor> norm(torch::Device device, torch::ScalarType type, std::int64_t rows,
+                                std::int64_t width, bool adds) {
+  const auto numbers = [&](std::int64_t count, double from) {
+    return (torch::linspace(from, 90, count * width).sin() + from)
+        .view({count, width})
+        .to(torch::kBFloat16)
+        .to(device, type);
+  };
+  models::LayerNorm layer(width);
+  layer->to(device, type);
+  const torch::NoGradGuard no_grad;
+  layer->weight.copy_(numbers(1, 0.5)[0]);
+  layer->bias.copy_(numbers(1, 0.2)[0]);
+  const torch::AutoGradMode grad(true);
+  const auto trunk = numbers(rows, 1).requires_grad_(true);
+  const auto branch = adds ? numbers(rows, -0.5).requires_grad_(true) : torch::Tensor();
+  const models::NormedSum found = layer->add(trunk, branch, models::Dropout(0.0));
+  (found.normed * numbers(rows, 0.1) + found.sum * numbers(rows, 0.3)).sum().backward();
+  std::vector<torch::Tensor> all{found.sum, found.normed, trunk.grad(), layer->weight.grad(),
+                                 layer->bias.grad()};
+  if (adds) all.push_back(branch.grad());
+  return all;
+}
+
+TEST_F(DeviceLanguage, AddsAndNormsAsTheCpuDoes) {
+  for (const std::int64_t width : {8, 128, 192, 768, 1000, 1024}) {
+    for (const std::int64_t rows : {1, 7, 5000}) {
+      for (const bool adds : {false, true}) {
+        const auto expected = norm(torch::kCPU, torch::kFloat, rows, width, adds);
+        for (const auto type : {torch::kFloat, torch::kBFloat16}) {
+          const auto found = norm(torch::kCUDA, type, rows, width, adds);
+          for (std::size_t i = 0; i < expected.size(); ++i) {
+            EXPECT_LT(distance(found[i], expected[i]), type == torch::kFloat ? 1e-5 : 1e-2)
+                << rows << " rows of " << width << ", tensor " << i;
+          }
+        }
       }
     }
   }

@@ -55,6 +55,17 @@ torch::Tensor LayerNormImpl::forward(const torch::Tensor& rows) {
                            kEpsilon);
 }
 
+NormedSum LayerNormImpl::add(const torch::Tensor& trunk, const torch::Tensor& branch,
+                             const Dropout& dropout) {
+  const torch::Tensor& scale = used(weight, half_weight_);
+  if (has_device_layer_norm(trunk, branch, scale)) {
+    const torch::Tensor kept = branch.defined() ? dropout->forward(branch) : branch;
+    return add_and_norm_on_device(trunk, kept, scale, used(bias, half_bias_), kEpsilon);
+  }
+  const torch::Tensor sum = branch.defined() ? dropout->add(trunk, branch) : trunk;
+  return {.sum = sum, .normed = forward(sum)};
+}
+
 void check_tokens(const torch::Tensor& ids, std::int64_t length, std::int64_t vocabulary) {
   if (ids.dim() != 2 || ids.scalar_type() != torch::kLong || ids.size(1) > length) {
     throw ConfigError(

@@ -7,6 +7,8 @@
 #include <torch/types.h>
 
 #include "impart/models/init.h"
+#include "impart/models/layers/device_layer_norm.h"
+#include "impart/models/layers/dropout.h"
 #include "impart/models/layers/layers.h"
 
 namespace impart::models {
@@ -59,6 +61,8 @@ class LayerNormImpl : public torch::nn::Module, public ComputesInHalf {
  public:
   explicit LayerNormImpl(std::int64_t width);
   torch::Tensor forward(const torch::Tensor& rows);
+  /// Of trunk + dropout(branch), which is given back, too; an undefined branch: of the trunk.
+  NormedSum add(const torch::Tensor& trunk, const torch::Tensor& branch, const Dropout& dropout);
   std::vector<Place> half_places() override {
     return {{weight, &half_weight_}, {bias, &half_bias_}};
   }

@@ -14,6 +14,23 @@ double residual_deviation(const TransformerSpec& spec) {
   return kTextDeviation / std::sqrt(2.0 * static_cast<double>(spec.layers));
 }
 
+/// What is going to be added to the trunk, through a layer of dropout.
+struct Branch {
+  torch::Tensor values;
+  Dropout dropout{nullptr};
+};
+
+/// A trunk and the branch that has not yet been added to it: a layer norm comes next, and does both
+/// at once.
+struct Residual {
+  torch::Tensor trunk;
+  Branch branch = {};
+};
+
+NormedSum take_in(const Residual& residual, LayerNorm& norm) {
+  return norm->add(residual.trunk, residual.branch.values, residual.branch.dropout);
+}
+
 class AttentionImpl : public torch::nn::Module {
  public:
   explicit AttentionImpl(const TransformerSpec& spec)
@@ -24,10 +41,8 @@ class AttentionImpl : public torch::nn::Module {
     dropout_ = register_module("resid_dropout", Dropout(spec.dropout));
   }
 
-  torch::Tensor add(const torch::Tensor& trunk, const torch::Tensor& normed,
-                    const torch::Tensor& key_bias) {
-    const torch::Tensor mixed = self_attention(c_attn_(normed), spec_, key_bias);
-    return dropout_->add(trunk, c_proj_(mixed));
+  Branch forward(const torch::Tensor& normed, const torch::Tensor& key_bias) {
+    return {c_proj_(self_attention(c_attn_(normed), spec_, key_bias)), dropout_};
   }
 
  private:
@@ -46,8 +61,8 @@ class PerceptronImpl : public torch::nn::Module {
     dropout_ = register_module("dropout", Dropout(spec.dropout));
   }
 
-  torch::Tensor add(const torch::Tensor& trunk, const torch::Tensor& normed) {
-    return dropout_->add(trunk, c_proj_(tanh_gelu(c_fc_(normed))));
+  Branch forward(const torch::Tensor& normed) {
+    return {c_proj_(tanh_gelu(c_fc_(normed))), dropout_};
   }
 
  private:
@@ -65,9 +80,10 @@ class LayerImpl : public torch::nn::Module {
     mlp_ = register_module("mlp", Perceptron(spec));
   }
 
-  torch::Tensor forward(const torch::Tensor& input, const torch::Tensor& key_bias) {
-    const torch::Tensor trunk = attn_->add(input, ln_1_(input), key_bias);
-    return mlp_->add(trunk, ln_2_(trunk));
+  Residual forward(const Residual& in, const torch::Tensor& key_bias) {
+    const NormedSum first = take_in(in, ln_1_);
+    const NormedSum second = take_in({first.sum, attn_(first.normed, key_bias)}, ln_2_);
+    return {second.sum, mlp_(second.normed)};
   }
 
  private:
@@ -90,9 +106,9 @@ TransformerImpl::TransformerImpl(const TransformerSpec& spec) : spec_(spec) {
 
 torch::Tensor TransformerImpl::forward(const torch::Tensor& ids, const torch::Tensor& key_bias) {
   check_tokens(ids, spec_.length, spec_.vocabulary);
-  torch::Tensor trunk = drop_(wte(ids) + wpe->table().narrow(0, 0, ids.size(1)));
-  for (const auto& layer : *h_) trunk = layer->as<LayerImpl>()->forward(trunk, key_bias);
-  return ln_f_(trunk);
+  Residual residual{drop_(wte(ids) + wpe->table().narrow(0, 0, ids.size(1)))};
+  for (const auto& layer : *h_) residual = layer->as<LayerImpl>()->forward(residual, key_bias);
+  return take_in(residual, ln_f_).normed;
 }
 
 }  // namespace impart::models
