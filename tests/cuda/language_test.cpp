@@ -181,7 +181,8 @@ TEST_F(DeviceLanguage, TrainsWhatTheCpuTrainsWithDropoutAndWeights) {
   config.model.dropout = 0.2;
   config.selection.strategy = "weights";
   std::vector<float> weights;
-  for (std::uint32_t i = 0; i < kExamples; ++i) weights.push_back(0.5f + 0.02f * i);
+  for (std::uint32_t i = 0; i < kExamples; ++i)
+    weights.push_back(0.5f + 0.02f * static_cast<float>(i));
   for (const char* model : {"gpt-tiny", "lstm"}) {
     SCOPED_TRACE(model);
     config.model.name = model;

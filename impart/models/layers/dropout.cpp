@@ -103,14 +103,14 @@ void put_key_on_device(DropoutPlan& plan, torch::Device device) {
 
 DropoutImpl::DropoutImpl(double rate) : dropped_(units_of(rate)) {}
 
-torch::Tensor DropoutImpl::forward(const torch::Tensor& input) {
+torch::Tensor DropoutImpl::forward(const torch::Tensor& input) const {
   if (!is_active()) return input;
   check_plan(plan_.get(), input.size(0));
   if (has_device_dropout(input, *plan_)) return drop_on_device(input, {}, *plan_, device_spec());
   return input * draw_mask(input);
 }
 
-torch::Tensor DropoutImpl::add(const torch::Tensor& trunk, const torch::Tensor& branch) {
+torch::Tensor DropoutImpl::add(const torch::Tensor& trunk, const torch::Tensor& branch) const {
   if (!is_active()) return trunk + branch;
   check_plan(plan_.get(), branch.size(0));
   if (has_device_dropout(branch, *plan_) && trunk.scalar_type() == branch.scalar_type()) {

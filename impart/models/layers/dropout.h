@@ -52,9 +52,9 @@ class DropoutImpl : public torch::nn::Module {
   explicit DropoutImpl(double rate);
 
   /// Of activations [B, …], float or any type that floats convert to.
-  torch::Tensor forward(const torch::Tensor& input);
+  torch::Tensor forward(const torch::Tensor& input) const;
   /// trunk + forward(branch), in one pass less.
-  torch::Tensor add(const torch::Tensor& trunk, const torch::Tensor& branch);
+  torch::Tensor add(const torch::Tensor& trunk, const torch::Tensor& branch) const;
 
   /// Which plan holds in the next forward passes in training; read at each of them, so its owner
   /// can change it in between. `layer` tells the model's dropout layers apart.
