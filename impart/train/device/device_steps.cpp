@@ -11,7 +11,8 @@
 namespace impart::train {
 namespace {
 
-/// Steps of so many rows that run before any is recorded: libraries try algorithms in the first.
+/// Steps of a layout that run before one is recorded: libraries try algorithms in the first, and
+/// the short steps at the end of an epoch may never come again.
 constexpr int kRunsBeforeRecord = 2;
 /// Most kinds that are kept of each set of weights: a graph owns its memory.
 constexpr std::size_t kMostKinds = 6;
@@ -62,7 +63,7 @@ void DeviceSteps::run(const Step& step) {
                       .learning_rate = step.learning_rate});
   Kind& kind = find_kind(step);
   if (!kind.graph && step.use_weights) step.use_weights();
-  int& runs = runs_[kind.layout->starts.back()];
+  int& runs = runs_[kind.layout->starts];
   if (!kind.graph && runs < kRunsBeforeRecord) {
     ++runs;
     // Trying algorithms takes seconds: only for the kind that nearly all steps are.

@@ -21,10 +21,10 @@ namespace impart::train {
 
 /// Whole training steps on a GPU without work for the host: gather the batch, forward, loss and
 /// signals, backward, optimiser. All that an epoch needs is on the device before it begins. The
-/// first steps with so many rows run as they are; then every kind of step (rows of each worker,
-/// weights that it changes) is recorded as a graph, and from there on replayed. What differs
-/// between steps (where the rows are, the learning rate) is read from a cell on the device that is
-/// set before each.
+/// first two steps with so many rows of each worker run as they are; then every kind of step (these
+/// rows, the weights that it changes) is recorded as a graph, and from there on replayed. What
+/// differs between steps (where the rows are, the learning rate) is read from a cell on the device
+/// that is set before each.
 class DeviceSteps {
  public:
   /// Leaves the default stream for good. `models`: sets of weights that steps change, each with an
@@ -69,8 +69,9 @@ class DeviceSteps {
   models::Classifier& model_;
   std::size_t models_;
   std::unique_ptr<DeviceRows> rows_;
-  std::list<Kind> kinds_;             ///< the last used first
-  std::map<std::int64_t, int> runs_;  ///< steps of so many rows that were not replayed
+  std::list<Kind> kinds_;  ///< the last used first
+  /// Steps of such layouts (WorkerLayout::starts) that were not replayed.
+  std::map<std::vector<std::int64_t>, int> runs_;
 };
 
 }  // namespace impart::train
