@@ -46,7 +46,8 @@ def cmake(*arguments, **options):
 
 def configure(build, *settings, **options):
     generator = ["-G", "Ninja"] if shutil.which("ninja") else []
-    cmake("-S", ROOT, "-B", build, *generator, "-DCMAKE_BUILD_TYPE=Release", "-DIMPART_TESTS=OFF",
+    # Fresh: an earlier try may have had other programs.
+    cmake("--fresh", "-S", ROOT, "-B", build, *generator, "-DCMAKE_BUILD_TYPE=Release", "-DIMPART_TESTS=OFF",
           "-DIMPART_BENCH=OFF", "-DIMPART_INSTALL=OFF", *(f"-D{each}" for each in settings),
           *shlex.split(os.environ.get("CMAKE_ARGS", "")), **options)
 
@@ -115,9 +116,9 @@ class InstallData(install_data):
 
 def missing_in(text):
     """What CMake says that it did not find; empty if it says nothing of the kind."""
-    found = re.search(r'Could NOT find (\w+)|provided by\s+"([\w-]+)"', text)
+    found = re.search(r'Could NOT find (\w+)|provided by\s+"([\w-]+)"|Could not find (\w+)_INCLUDE_DIR', text)
     if found:
-        return found[1] or found[2]
+        return found[1] or found[2] or found[3]
     for words, what in [("unable to find a build program", "ninja or make"),
                         ("_COMPILER could be found", "a compiler")]:
         if words in text:

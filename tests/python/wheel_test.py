@@ -166,6 +166,7 @@ class WithoutCommandTest(unittest.TestCase):
                 ("CMake Error: CMake was unable to find a build program", "ninja or make was missing"),
                 ("No CMAKE_CXX_COMPILER could be found.", "a compiler was missing"),
                 (r'a configuration file provided by\n  "fmt" with', "fmt was missing"),
+                ("Could not find XXHash_INCLUDE_DIR using the following files: xxhash.h", "XXHash was missing"),
                 ("something else", "CMake failed, as it says above")]:
             with self.subTest(missing):
                 self.assertEqual(self.refusal(message), f"error: impart was not installed, because {missing}: "
@@ -178,6 +179,20 @@ class WithoutCommandTest(unittest.TestCase):
             said = self.left_instead("-DIMPART_COMMAND=ON", message)
             self.assertIn("because CURL was missing: 'apt install", said)
             self.assertIn(" libcurl4-openssl-dev ", said)
+
+    def test_what_an_earlier_try_has_left_does_not_matter(self):
+        """It may have known another generator: a cache of it is not read."""
+        with tempfile.TemporaryDirectory() as name:
+            folder = pathlib.Path(name)
+            copy_sources(folder / "sources")
+            (folder / "cmake").write_text('#!/bin/sh\necho "$@" >> asked\nexit 1\n')
+            (folder / "cmake").chmod(0o755)
+            subprocess.run([sys.executable, "setup.py", "build"], cwd=folder / "sources", capture_output=True,
+                           env={**os.environ, "PATH": f"{folder}:{os.environ['PATH']}", "IMPART_BUILD": "none"})
+            asked = (folder / "sources" / "asked").read_text().splitlines()
+            self.assertTrue(asked)
+            for line in asked:
+                self.assertTrue(line.startswith("--fresh "), line)
 
     def test_an_error_of_the_compiler_leads_to_the_log(self):
         said = self.left_instead("--build", "")
