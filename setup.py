@@ -1,7 +1,7 @@
 """Builds the package's compiled core and the command `impart` with CMake.
 
-The core needs CMake 3.25, a compiler for C++20 and the headers of fmt, nlohmann-json and xxHash
-(Debian: libfmt-dev nlohmann-json3-dev libxxhash-dev). Everything is compiled in: what is built
+The core needs CMake 3.25, a compiler for C++20 and the headers of Python, fmt, nlohmann-json and
+xxHash (Debian: python3-dev libfmt-dev nlohmann-json3-dev libxxhash-dev). Everything is compiled in: what is built
 needs the C++ runtime and nothing else.
 
 The command needs the libraries of tools/packages-command.txt, and links to those of this machine.
@@ -32,7 +32,7 @@ from distutils.command.install_data import install_data  # setuptools brings it
 
 ROOT = pathlib.Path(__file__).resolve().parent
 #: Debian's, for the core alone.
-CORE_PACKAGES = "g++ cmake ninja-build libfmt-dev nlohmann-json3-dev libxxhash-dev"
+CORE_PACKAGES = "g++ cmake ninja-build python3-dev libfmt-dev nlohmann-json3-dev libxxhash-dev"
 
 
 def version():
@@ -118,7 +118,8 @@ def missing_in(text):
     """What CMake says that it did not find; empty if it says nothing of the kind."""
     found = re.search(r'Could NOT find (\w+)|provided by\s+"([\w-]+)"|Could not find (\w+)_INCLUDE_DIR', text)
     if found:
-        return found[1] or found[2] or found[3]
+        name = found[1] or found[2] or found[3]
+        return "what Python's modules are compiled with" if name == "Python" else name
     for words, what in [("unable to find a build program", "ninja or make"),
                         ("_COMPILER could be found", "a compiler")]:
         if words in text:

@@ -166,12 +166,14 @@ class WithoutCommandTest(unittest.TestCase):
                 ("CMake Error: CMake was unable to find a build program", "ninja or make was missing"),
                 ("No CMAKE_CXX_COMPILER could be found.", "a compiler was missing"),
                 (r'a configuration file provided by\n  "fmt" with', "fmt was missing"),
+                ("Could NOT find Python (missing: Development.Module)",
+                 "what Python's modules are compiled with was missing"),
                 ("Could not find XXHash_INCLUDE_DIR using the following files: xxhash.h", "XXHash was missing"),
                 ("something else", "CMake failed, as it says above")]:
             with self.subTest(missing):
                 self.assertEqual(self.refusal(message), f"error: impart was not installed, because {missing}: "
-                                 "'apt install g++ cmake ninja-build libfmt-dev nlohmann-json3-dev libxxhash-dev' "
-                                 "brings all it needs")
+                                 "'apt install g++ cmake ninja-build python3-dev libfmt-dev nlohmann-json3-dev "
+                                 "libxxhash-dev' brings all it needs")
 
     def test_a_missing_library_is_named_with_all_packages(self):
         for message in [r"CMake Error:\n  Could NOT find CURL (missing: CURL_LIBRARY)\n",
