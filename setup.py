@@ -1,7 +1,7 @@
 """Builds the package's compiled core and the command `impart` with CMake.
 
-The core needs CMake 3.25, a compiler for C++20 and the headers of fmt, nlohmann-json and xxHash
-(Debian: libfmt-dev nlohmann-json3-dev libxxhash-dev). Everything is compiled in: what is built
+The core needs CMake 3.25, a compiler for C++20 and the headers of Python, fmt, nlohmann-json and
+xxHash (Debian: python3-dev libfmt-dev nlohmann-json3-dev libxxhash-dev). Everything is compiled in: what is built
 needs the C++ runtime and nothing else.
 
 The command needs the libraries of tools/packages-command.txt, and links to those of this machine.
@@ -22,6 +22,7 @@ import sys
 
 from setuptools import Extension, setup
 from setuptools.command.build_ext import build_ext
+from setuptools.errors import PlatformError
 
 try:
     from setuptools.command.build_scripts import build_scripts
@@ -30,6 +31,8 @@ except ImportError:  # before setuptools 63
 from distutils.command.install_data import install_data  # setuptools brings it
 
 ROOT = pathlib.Path(__file__).resolve().parent
+#: Debian's, for the core alone.
+CORE_PACKAGES = "g++ cmake ninja-build python3-dev libfmt-dev nlohmann-json3-dev libxxhash-dev"
 
 
 def version():
@@ -43,7 +46,8 @@ def cmake(*arguments, **options):
 
 def configure(build, *settings, **options):
     generator = ["-G", "Ninja"] if shutil.which("ninja") else []
-    cmake("-S", ROOT, "-B", build, *generator, "-DCMAKE_BUILD_TYPE=Release", "-DIMPART_TESTS=OFF",
+    # Fresh: an earlier try may have had other programs.
+    cmake("--fresh", "-S", ROOT, "-B", build, *generator, "-DCMAKE_BUILD_TYPE=Release", "-DIMPART_TESTS=OFF",
           "-DIMPART_BENCH=OFF", "-DIMPART_INSTALL=OFF", *(f"-D{each}" for each in settings),
           *shlex.split(os.environ.get("CMAKE_ARGS", "")), **options)
 
@@ -56,9 +60,12 @@ class BuildCore(build_ext):
 
         target = pathlib.Path(self.get_ext_fullpath(extension.name)).resolve().parent
         build = (pathlib.Path(self.build_temp) / "core").resolve()
-        configure(build, "IMPART_PYTHON=ON", "IMPART_PORTABLE=ON", "IMPART_DECISIONS_ONLY=ON",
-                  "IMPART_COMMAND=OFF", f"Python_EXECUTABLE={sys.executable}",
-                  f"pybind11_DIR={pybind11.get_cmake_dir()}")
+        try:
+            configure(build, "IMPART_PYTHON=ON", "IMPART_PORTABLE=ON", "IMPART_DECISIONS_ONLY=ON",
+                      "IMPART_COMMAND=OFF", f"Python_EXECUTABLE={sys.executable}",
+                      f"pybind11_DIR={pybind11.get_cmake_dir()}", stderr=subprocess.PIPE, text=True)
+        except (FileNotFoundError, subprocess.CalledProcessError) as error:
+            raise PlatformError(why_not_built(error)) from None
         cmake("--build", build, "--target", "impart_python", "--parallel")
         target.mkdir(parents=True, exist_ok=True)
         for module in (build / "python" / "impart").glob("_core.*.so"):
@@ -107,16 +114,38 @@ class InstallData(install_data):
         super().run()
 
 
+def missing_in(text):
+    """What CMake says that it did not find; empty if it says nothing of the kind."""
+    found = re.search(r'Could NOT find (\w+)|provided by\s+"([\w-]+)"|Could not find (\w+)_INCLUDE_DIR', text)
+    if found:
+        name = found[1] or found[2] or found[3]
+        return "what Python's modules are compiled with" if name == "Python" else name
+    for words, what in [("unable to find a build program", "ninja or make"),
+                        ("_COMPILER could be found", "a compiler")]:
+        if words in text:
+            return what
+    return ""
+
+
+def why_not_built(error):
+    """A sentence for the user: `error` is of CMake, or says that there is none."""
+    text = getattr(error, "stderr", None) or ""
+    print(text, file=sys.stderr)
+    missing = "cmake" if isinstance(error, FileNotFoundError) else missing_in(text)
+    because = f"{missing} was missing" if missing else "CMake failed, as it says above"
+    return f"impart was not installed, because {because}: 'apt install {CORE_PACKAGES}' brings all it needs"
+
+
 def why_left_out(error):
     """A sentence for the user: `error` is of CMake, of the compiler if it has no text."""
-    missing = re.search(r'Could NOT find (\w+)|provided by\s+"([\w-]+)"', error.stderr or "")
+    missing = missing_in(error.stderr or "")
     if not missing:
         print(error.stderr or "", file=sys.stderr)
         return ("the command was left out when the Python package was installed, because it did not "
                 "compile: 'pip install -v .' in impart's sources shows why")
     packages = (ROOT / "tools" / "packages-command.txt").read_text().splitlines()
     return ("the command was left out when the Python package was installed, because "
-            f"{missing[1] or missing[2]} was missing: 'apt install "
+            f"{missing} was missing: 'apt install "
             f"{' '.join(each for each in packages if not each.startswith('#'))}', then "
             "'pip install --force-reinstall .' in impart's sources brings it")
 

@@ -16,12 +16,11 @@
 #include <array>
 #include <chrono>
 #include <cmath>
+#include <cstddef>
 #include <cstdlib>
-#include <ctime>
 #include <filesystem>
 #include <fstream>
 #include <limits>
-#include <memory>
 #include <numeric>
 #include <set>
 #include <string>
@@ -32,14 +31,8 @@
 #include <torch/torch.h>
 
 #include "bench/check.h"
+#include "bench/training_task.h"
 #include "impart/comm/communicator.h"
-#include "impart/data/datasets.h"
-#include "impart/feed/feed.h"
-#include "impart/models/images/models.h"
-#include "impart/models/init.h"
-#include "impart/placement/epoch_order.h"
-#include "impart/placement/heuristics.h"
-#include "impart/train/engine.h"
 
 namespace impart::bench {
 namespace {
@@ -49,9 +42,7 @@ constexpr std::array<std::chrono::seconds, 3> kTimeouts = {
 constexpr int kWarmingUp = 3;      ///< steps of every block
 constexpr double kAllowed = 1.01;  ///< of the default
 
-struct Setting {
-  std::string model = "small-cnn";
-  std::uint32_t batch = 16;
+struct WatchedSetting : Setting {
   double seconds = 120;  ///< so long rounds follow each other
   int steps = 20;
 };
@@ -67,12 +58,6 @@ struct Block {
   double watching = 0;  ///< of these, of the threads that a communicator has started
   std::vector<torch::Tensor> weights = {};
 };
-
-double cpu_seconds() {
-  std::timespec now{};
-  ::clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &now);
-  return static_cast<double>(now.tv_sec) + 1e-9 * static_cast<double>(now.tv_nsec);
-}
 
 using Threads = std::set<std::string>;
 
@@ -95,43 +80,29 @@ double cpu_seconds_since(const Threads& before, const Threads& now) {
   return seconds;
 }
 
-double median(std::vector<double> values) {
-  std::sort(values.begin(), values.end());
-  return values[values.size() / 2];
-}
-
-std::uint64_t examples_of(const Setting& setting, std::uint32_t processes) {
+std::uint64_t examples_of(const WatchedSetting& setting, std::uint32_t processes) {
   return std::uint64_t{static_cast<std::uint32_t>(kWarmingUp + setting.steps)} * processes *
          setting.batch;
-}
-
-placement::Parts order_of(std::uint64_t examples, std::uint32_t workers) {
-  const std::vector<float> nothing(examples);
-  return placement::order_epoch(placement::shuffle_evenly(nothing, {.workers = workers}), {});
 }
 
 /// Trains an epoch.
 class Trainee {
  public:
-  Trainee(const Setting& setting, std::uint32_t processes)
-      : setting_(setting), order_(order_of(examples_of(setting, processes), processes)) {
-    config_.model.name = setting.model;
-    config_.workers = {.count = processes, .batch = setting.batch};
-    config_.optimizer.lr = 0.01;
-    images_ = feed::put_on_device(
-        data::load_data({.train_examples = examples_of(setting, processes), .test_examples = 1})
-            .train,
-        torch::kCPU);
+  Trainee(const WatchedSetting& setting, std::uint32_t processes)
+      : setting_(setting),
+        config_(make_config(setting, 1)),
+        task_(setting, examples_of(setting, processes)),
+        order_(order_of(task_.examples(), processes)) {
+    config_.workers.count = processes;
   }
 
   Block train(std::chrono::seconds timeout) const {
     const Threads others = threads_of_this_process();
     const auto communicator = comm::make_communicator({.timeout = timeout});
     const Threads watching = threads_of_this_process();
-    const auto feed = feed::make_device_feed(images_, {});
-    auto model = find_entry(models::kModels, "model", setting_.model).function({.classes = 10});
-    models::initialise_parameters(*model, 1);
-    train::Engine engine({.config = config_, .model = model, .feed = feed.get()}, *communicator);
+    const auto feed = task_.make_feed();
+    train::Engine engine({.config = config_, .model = task_.make_model(), .feed = feed.get()},
+                         *communicator);
     const placement::StepPlan plan(order_, setting_.batch, placement::Uneven::kWeight);
     engine.begin_epoch(plan, 0, 0);
     std::uint32_t step = 0;
@@ -141,9 +112,9 @@ class Trainee {
     };
     for (int i = 0; i < kWarmingUp; ++i) run_step();
     double fastest = std::numeric_limits<double>::infinity();
-    const double before = cpu_seconds(), watched = cpu_seconds_since(others, watching);
+    const double before = processor_seconds(), watched = cpu_seconds_since(others, watching);
     for (int i = 0; i < setting_.steps; ++i) fastest = std::min(fastest, seconds_of(run_step));
-    double cpu[] = {(cpu_seconds() - before) / setting_.steps,
+    double cpu[] = {(processor_seconds() - before) / setting_.steps,
                     (cpu_seconds_since(others, watching) - watched) / setting_.steps};
     communicator->all_reduce_sum(cpu);
     return {.fastest = fastest,
@@ -153,9 +124,9 @@ class Trainee {
   }
 
  private:
-  Setting setting_;
+  WatchedSetting setting_;
   config::RunConfig config_;
-  feed::DeviceImages images_;
+  Task task_;
   placement::Parts order_;
 };
 
@@ -197,7 +168,7 @@ bool goes_on(double end) {
 }
 
 /// Whether the default may be called free.
-bool run(const Setting& setting, int rank, int processes) {
+bool run(const WatchedSetting& setting, int rank, int processes) {
   torch::set_num_threads(1);
   const Trainee trainee(setting, static_cast<std::uint32_t>(processes));
   check_weights(trainee);
@@ -232,9 +203,9 @@ bool run(const Setting& setting, int rank, int processes) {
 }  // namespace impart::bench
 
 int main(int argc, char** argv) {
-  impart::bench::Setting setting;
-  if (argc > 1) setting.model = argv[1];
-  if (argc > 2) setting.batch = static_cast<std::uint32_t>(std::atoi(argv[2]));
+  const auto given = static_cast<std::size_t>(std::min(argc, 3));
+  impart::bench::WatchedSetting setting{
+      impart::bench::read_setting({argv, given}, {.model = "small-cnn", .batch = 16})};
   if (argc > 3) setting.seconds = std::atof(argv[3]);
   if (argc > 4) setting.steps = std::atoi(argv[4]);
   // Communicators come and go: MPI is started here, and stays.

@@ -9,8 +9,7 @@
 // medians over the rounds of neighbouring measurements, since machines are noisy. Before anything
 // is timed, one step of the engine must change the weights as the bare loop does.
 
-#include <algorithm>
-#include <cstdlib>
+#include <cstddef>
 #include <memory>
 #include <string>
 #include <vector>
@@ -21,54 +20,36 @@
 #include "bench/check.h"
 #include "bench/training_task.h"
 #include "impart/models/layers/worker_statistics.h"
-#include "impart/train/engine.h"
 
 namespace impart::bench {
 namespace {
-
-config::RunConfig make_config(const Setting& setting, std::uint32_t workers) {
-  config::RunConfig config;
-  config.model.name = setting.model;
-  config.workers.count = workers;
-  config.workers.batch = setting.batch / workers;
-  config.optimizer.lr = 0.01;
-  config.importance.notion = "loss-variance";
-  return config;
-}
 
 /// An engine that repeats the steps of one epoch.
 class EngineLoop {
  public:
   EngineLoop(const Setting& setting, std::uint32_t workers, bool track, const Task& task)
-      : config_(make_config(setting, workers)),
-        communicator_(comm::make_single_communicator()),
-        feed_(task.make_feed()),
-        engine_({.config = config_,
-                 .model = task.make_model(),
-                 .feed = feed_.get(),
-                 .collect_signals = track},
-                *communicator_),
-        plan_(order_of(task, workers), config_.workers.batch, placement::Uneven::kWeight) {}
+      : training_(make_config(setting, workers), task, track),
+        plan_(order_of(task.examples(), workers), training_.config().workers.batch,
+              placement::Uneven::kWeight) {}
 
   double seconds_per_step() {
+    train::Engine& engine = training_.engine();
     if (step_ == plan_.steps() || step_ == 0) {
-      engine_.begin_epoch(plan_, 0, 0);
+      engine.begin_epoch(plan_, 0, 0);
       step_ = 0;
     }
-    engine_.clock().read();
-    const double seconds = seconds_of([&] { engine_.run_step(step_++, config_.optimizer.lr); });
-    phases_ += engine_.clock().read().seconds;
+    engine.clock().read();
+    const double seconds =
+        seconds_of([&] { engine.run_step(step_++, training_.config().optimizer.lr); });
+    phases_ += engine.clock().read().seconds;
     return seconds;
   }
-  models::Classifier& model() { return engine_.model(); }
+  models::Classifier& model() { return training_.engine().model(); }
   /// Of all steps so far, as a run would record it.
   double tracking_share() const { return phases_.tracking / phases_.total(); }
 
  private:
-  config::RunConfig config_;
-  std::unique_ptr<comm::Communicator> communicator_;
-  std::unique_ptr<feed::Feed> feed_;
-  train::Engine engine_;
+  Training training_;
   store::PhaseSeconds phases_;
   placement::StepPlan plan_;
   std::uint32_t step_ = 0;
@@ -83,7 +64,7 @@ class BareLoop {
         model_(task.make_model()),
         optimizer_(model_->parameters(),
                    torch::optim::SGDOptions(0.01).momentum(0.9).nesterov(true).weight_decay(5e-4)) {
-    const placement::Parts order = order_of(task, 1);
+    const placement::Parts order = order_of(task.examples(), 1);
     const auto ids = order.of(WorkerId{0});
     plan_.ids.assign(ids.begin(), ids.end());
     plan_.workers.assign(ids.size(), WorkerId{0});
@@ -179,9 +160,5 @@ void run(const Setting& setting) {
 }  // namespace impart::bench
 
 int main(int argc, char** argv) {
-  impart::bench::Setting setting;
-  if (argc > 1) setting.model = argv[1];
-  if (argc > 2) setting.batch = static_cast<std::uint32_t>(std::atoi(argv[2]));
-  if (argc > 3) setting.rounds = std::atoi(argv[3]);
-  impart::bench::run(setting);
+  impart::bench::run(impart::bench::read_setting({argv, static_cast<std::size_t>(argc)}));
 }

@@ -2,7 +2,9 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <cstdlib>
 #include <memory>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -16,6 +18,7 @@
 #include "impart/models/text/text_models.h"
 #include "impart/placement/epoch_order.h"
 #include "impart/placement/heuristics.h"
+#include "impart/train/engine.h"
 
 namespace impart::bench {
 
@@ -26,13 +29,32 @@ struct Setting {
   int rounds = 15;
 };
 
+/// A setting from the arguments MODEL BATCH ROUNDS, as far as they are given.
+inline Setting read_setting(std::span<char* const> arguments, Setting setting = {}) {
+  if (arguments.size() > 1) setting.model = arguments[1];
+  if (arguments.size() > 2) setting.batch = static_cast<std::uint32_t>(std::atoi(arguments[2]));
+  if (arguments.size() > 3) setting.rounds = std::atoi(arguments[3]);
+  return setting;
+}
+
+/// Plain training with the signals of one notion, `workers` sharing the batch.
+inline config::RunConfig make_config(const Setting& setting, std::uint32_t workers) {
+  config::RunConfig config;
+  config.model.name = setting.model;
+  config.workers.count = workers;
+  config.workers.batch = setting.batch / workers;
+  config.optimizer.lr = 0.01;
+  config.importance.notion = "loss-variance";
+  return config;
+}
+
 inline constexpr std::uint32_t kBlock = 64;  ///< tokens
 
 /// What is trained: images, or blocks of text for models of language.
 class Task {
  public:
-  explicit Task(const Setting& setting) : setting_(setting) {
-    const std::uint64_t examples = std::max(2048u, 8 * setting.batch);
+  explicit Task(const Setting& setting) : Task(setting, std::max(2048u, 8 * setting.batch)) {}
+  Task(const Setting& setting, std::uint64_t examples) : setting_(setting), examples_(examples) {
     is_text_ =
         std::any_of(std::begin(models::kTextModels), std::end(models::kTextModels),
                     [&](const models::TextModelEntry& row) { return row.name == setting.model; });
@@ -43,7 +65,6 @@ class Task {
       images_ = feed::put_on_device(
           data::load_data({.train_examples = examples, .test_examples = 1}).train, torch::kCPU);
     }
-    examples_ = examples;
   }
 
   std::uint64_t examples() const { return examples_; }
@@ -62,17 +83,40 @@ class Task {
 
  private:
   Setting setting_;
+  std::uint64_t examples_;
   bool is_text_ = false;
-  std::uint64_t examples_ = 0;
   data::TextData text_;
   feed::DeviceImages images_;
 };
 
-/// A shuffled epoch of all examples.
-inline placement::Parts order_of(const Task& task, std::uint32_t workers) {
-  const std::vector<float> nothing(task.examples());
+/// A shuffled epoch of so many examples.
+inline placement::Parts order_of(std::uint64_t examples, std::uint32_t workers) {
+  const std::vector<float> nothing(examples);
   return placement::order_epoch(placement::shuffle_evenly(nothing, {.workers = workers}), {});
 }
+
+/// What an engine needs, and the engine.
+class Training {
+ public:
+  Training(const config::RunConfig& config, const Task& task, bool track = true)
+      : config_(config),
+        communicator_(comm::make_single_communicator()),
+        feed_(task.make_feed()),
+        engine_({.config = config_,
+                 .model = task.make_model(),
+                 .feed = feed_.get(),
+                 .collect_signals = track},
+                *communicator_) {}
+
+  const config::RunConfig& config() const { return config_; }
+  train::Engine& engine() { return engine_; }
+
+ private:
+  config::RunConfig config_;
+  std::unique_ptr<comm::Communicator> communicator_;
+  std::unique_ptr<feed::Feed> feed_;
+  train::Engine engine_;
+};
 
 inline double median(std::vector<double> values) {
   std::sort(values.begin(), values.end());

@@ -12,9 +12,7 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
-#include <cstdlib>
-#include <ctime>
-#include <memory>
+#include <cstddef>
 #include <span>
 #include <string>
 #include <vector>
@@ -25,28 +23,15 @@
 #include "bench/check.h"
 #include "bench/training_task.h"
 #include "impart/core/random.h"
-#include "impart/train/engine.h"
 
 namespace impart::bench {
 namespace {
 
 constexpr std::uint32_t kSteps = 2;
 
-/// That all threads of this program have used.
-double processor_seconds() {
-  timespec used{};
-  ::clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &used);
-  return static_cast<double>(used.tv_sec) + 1e-9 * static_cast<double>(used.tv_nsec);
-}
-
-config::RunConfig make_config(const Setting& setting) {
-  config::RunConfig config;
-  config.model.name = setting.model;
-  config.workers.count = 4;
-  config.workers.batch = setting.batch / config.workers.count;
-  config.optimizer.lr = 0.01;
+config::RunConfig weighing_config(const Setting& setting) {
+  config::RunConfig config = make_config(setting, 4);
   config.optimizer.weight_decay = 0;
-  config.importance.notion = "loss-variance";
   config.selection.strategy = "infobatch";
   return config;
 }
@@ -62,36 +47,32 @@ placement::Parts cut_to_steps(const placement::Parts& order, const config::RunCo
   return first;
 }
 
+/// An engine that repeats an epoch of kSteps.
 class EngineLoop {
  public:
   EngineLoop(const Setting& setting, const Task& task)
-      : config_(make_config(setting)),
-        communicator_(comm::make_single_communicator()),
-        feed_(task.make_feed()),
-        engine_({.config = config_, .model = task.make_model(), .feed = feed_.get()},
-                *communicator_),
-        plan_(cut_to_steps(order_of(task, config_.workers.count), config_), config_.workers.batch,
-              placement::Uneven::kWeight) {
+      : training_(weighing_config(setting), task),
+        plan_(cut_to_steps(order_of(task.examples(), training_.config().workers.count),
+                           training_.config()),
+              training_.config().workers.batch, placement::Uneven::kWeight) {
     require(plan_.steps() == kSteps, "steps of the epoch");
   }
 
   /// Of a step, the beginning of the epoch counted in.
   double seconds_per_step(std::span<const float> weights) {
     const double start = processor_seconds();
-    run(kSteps, config_.optimizer.lr, weights);
+    run(kSteps, training_.config().optimizer.lr, weights);
     return (processor_seconds() - start) / kSteps;
   }
   void run(std::uint32_t steps, double learning_rate, std::span<const float> weights) {
-    engine_.begin_epoch(plan_, 0, 0, weights);
-    for (std::uint32_t step = 0; step < steps; ++step) engine_.run_step(step, learning_rate);
+    train::Engine& engine = training_.engine();
+    engine.begin_epoch(plan_, 0, 0, weights);
+    for (std::uint32_t step = 0; step < steps; ++step) engine.run_step(step, learning_rate);
   }
-  models::Classifier& model() { return engine_.model(); }
+  models::Classifier& model() { return training_.engine().model(); }
 
  private:
-  config::RunConfig config_;
-  std::unique_ptr<comm::Communicator> communicator_;
-  std::unique_ptr<feed::Feed> feed_;
-  train::Engine engine_;
+  Training training_;
   placement::StepPlan plan_;
 };
 
@@ -173,9 +154,6 @@ void run(const Setting& setting) {
 }  // namespace impart::bench
 
 int main(int argc, char** argv) {
-  impart::bench::Setting setting{.model = "small-cnn", .batch = 32, .rounds = 300};
-  if (argc > 1) setting.model = argv[1];
-  if (argc > 2) setting.batch = static_cast<std::uint32_t>(std::atoi(argv[2]));
-  if (argc > 3) setting.rounds = std::atoi(argv[3]);
-  impart::bench::run(setting);
+  impart::bench::run(impart::bench::read_setting(
+      {argv, static_cast<std::size_t>(argc)}, {.model = "small-cnn", .batch = 32, .rounds = 300}));
 }

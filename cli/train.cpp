@@ -17,6 +17,7 @@
 #include "cli/usage.h"
 #include "impart/config/config_file.h"
 #include "impart/config/config_text.h"
+#include "impart/config/unused.h"
 #include "impart/core/error.h"
 #include <CLI/CLI.hpp>
 
@@ -60,6 +61,7 @@ TrainRequest read_request(const TrainOptions& options) {
   }
   check_settings(overrides);
   request.config = config::load_config(path, overrides);
+  request.unused = config::describe_unused(request.config);
   return request;
 }
 
@@ -71,6 +73,7 @@ void run_train(const TrainOptions& options) {
   }
   const TrainRequest request = read_request(options);
   if (!options.dry_run) return train_here(request);
+  for (const std::string& sentence : request.unused) say("note: {}\n", sentence);
   if (!request.source.empty()) answer("# {}\n", harmless(request.source));
   answer("{}", config::to_yaml(request.config));
 }

@@ -19,7 +19,8 @@ struct TrainRequest {
   bool overwrite = false;
   bool resume = false;
   Verbosity verbosity = Verbosity::kNormal;
-  bool json = false;  ///< what happens is printed on stdout, as JSON
+  bool json = false;                     ///< what happens is printed on stdout, as JSON
+  std::vector<std::string> unused = {};  ///< sentences about settings without effect
 };
 
 /// To go on with the run in a folder, or to start the one whose config.yaml is there. DataError if

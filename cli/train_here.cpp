@@ -39,6 +39,12 @@ train::RunObserver observe(const TrainRequest& request, TrainDisplay& display) {
   return observer;
 }
 
+/// Where the configuration is from, and what of it has no effect.
+void say_about(const TrainRequest& request) {
+  if (!request.source.empty()) say("{}\n", harmless(request.source));
+  for (const std::string& sentence : request.unused) say("note: {}\n", harmless(sentence));
+}
+
 /// Begins a line of its own: a progress line may stand there.
 void print_long_wait(const std::string& message) {
   const bool on_terminal = ::isatty(STDERR_FILENO) != 0;
@@ -98,9 +104,7 @@ void train_here(const TrainRequest& request) {
   const bool is_first = communicator->rank() == 0;
   const train::RunOutcome outcome = comm::run_job(*communicator, [&] {
     TrainDisplay display(request.verbosity, config);
-    const bool says_source = is_first && !request.source.empty() && !request.json &&
-                             request.verbosity != Verbosity::kQuiet;
-    if (says_source) say("{}\n", harmless(request.source));
+    if (is_first && !request.json && request.verbosity != Verbosity::kQuiet) say_about(request);
     return train::run_training({.config = config,
                                 .config_text = config::to_yaml(config),
                                 .config_hash = config::config_hash(config),

@@ -4,6 +4,8 @@
 
 #include <filesystem>
 #include <memory>
+#include <string>
+#include <vector>
 
 #include <fmt/format.h>
 
@@ -12,6 +14,7 @@
 #include "cli/output.h"
 #include "cli/stop.h"
 #include "cli/terminal/progress_line.h"
+#include "cli/terminal/terminal_text.h"
 #include "impart/core/error.h"
 #include <CLI/CLI.hpp>
 
@@ -64,15 +67,18 @@ void run_pack(const PackOptions& options) {
   check(options);
   count_stop_signals();
   data::MdsPackSummary summary;
+  std::vector<std::string> notes;
   try {
     ProgressLine line;
     line.phase("opening " + options.source.path);
     const data::ExampleData data = data::open_data({.name = kind, .root = options.source.path});
+    notes = data.notes;
     summary = data::pack_mds(data, options.pack, line.phase("packing " + options.source.path));
   } catch (const data::MdsPackInterrupted&) {
     say("impart: stopped; nothing was packed\n");
     throw ExitCode{kInterrupted};
   }
+  for (const std::string& note : notes) say("impart: {}\n", harmless(note));
   answer("{} examples, {}, images as {}; {} on disk\n", summary.examples,
          format_bytes(static_cast<double>(summary.payload_bytes)), summary.encoding,
          format_bytes(static_cast<double>(folder_bytes(options.pack.destination))));

@@ -69,6 +69,13 @@ constexpr bool needs_visits(StateSet needs) {
   return !overlap(needs, StateSet::kNoise | StateSet::kTruth);
 }
 
+/// Whether a notion of these needs looks at the visits of a window, which `importance.ignore` keeps
+/// the first epochs out of; the others look at all of the run, or at none.
+constexpr bool needs_window(StateSet needs) {
+  constexpr StateSet kOfRun = StateSet::kLossLast | StateSet::kLossEma | StateSet::kForgetting;
+  return needs_visits(needs) && !overlap(needs, kOfRun);
+}
+
 /// The rows of these names; ConfigError with a suggestion for one that is not there.
 std::vector<AnyNotion> notions_named(const std::vector<std::string_view>& names);
 

@@ -90,6 +90,7 @@ struct SelectionNeeds {
   /// The weights of a part's visits sum to its size: the gradient of an epoch is that of all.
   bool keeps_sum = false;
   bool for_good = false;  ///< what it hides after SelectionSpec::after epochs never comes back
+  bool ramps = false;     ///< it visits everything from SelectionSpec::ramp epochs on
 };
 
 /// A selection and what it looks at: a row of kSelections, or any function.
@@ -128,7 +129,7 @@ inline constexpr SelectionEntry kSelections[] = {
      {.source = ImportanceSource::kNotion, .for_good = true},
      {.share = 0.5}},
     {{"curriculum", "the easiest first, more and more of the others", begin_with_easy},
-     {.source = ImportanceSource::kNotion}},
+     {.source = ImportanceSource::kNotion, .ramps = true}},
     {{"weights", "every example once, weighed by its importance", weight_by_importance},
      {.source = ImportanceSource::kNotion, .keeps_sum = true}},
 };

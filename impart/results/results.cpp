@@ -343,7 +343,8 @@ std::optional<double> RunResult::number(std::string_view name) const {
 Results read_results(std::span<const std::string> folders, const ResultsSpec& spec) {
   if (folders.empty()) throw ConfigError("no folder with results was given");
   for (const std::string& folder : folders) {
-    if (!fs::is_directory(folder)) throw DataError(folder + ": there is no such folder");
+    if (!fs::exists(folder)) throw DataError(folder + ": there is no such file or folder");
+    if (!fs::is_directory(folder)) throw DataError(folder + ": not a folder with runs");
   }
   const auto is_study = [](const std::string& folder) {
     return fs::exists(folder + "/study.json");

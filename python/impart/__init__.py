@@ -27,7 +27,7 @@ from impart.tracker import Tracker
 # What needs torch, pandas or matplotlib is loaded when it is used.
 _LATER = {
     "ImportanceSampler": "impart.sampler",
-    "ImportanceBatchSampler": "impart.sampler",
+    "ImportanceBatchSampler": "impart.batch_sampler",
     "outer_state": "impart.outer",
     "outer_step": "impart.outer",
     "read_run": "impart.runs",

@@ -9,15 +9,12 @@ from typing import Any, Dict, List, Optional
 import numpy as np
 
 from impart import _core
-from impart._arrays import (as_count, as_floats, as_ids, as_integers, as_scores, as_seed,
-                            check_values, from_bytes, is_on_device, is_tensor, to_bytes)
+from impart._arrays import (as_count, as_scores, as_seed, check_values, from_bytes, is_on_device,
+                            to_bytes)
 from impart._core import ConfigError, DataError
-from impart._device import DeviceVisits, check_shapes, device_signals, needs_features
-from impart._distributed import Segment, gather_segments, rank_and_size
+from impart._distributed import gather_segments, rank_and_size
 from impart._notions import evaluate, needs_of, split_notions
-
-_FULL_DEVICE = 1 << 18  # visits that wait on a device before they are fetched
-_FULL = 1 << 20  # visits that wait on the host before a lone process counts them
+from impart._waiting import WaitingVisits
 
 
 class Tracker:
@@ -76,18 +73,11 @@ class Tracker:
         self._table = _core.Table(self.num_examples, names, self._spec["needs"], self.ignore,
                                   window == "run", self._spec["ema_weight"], self._spec["seed"],
                                   difficulty, self._spec["history"])
-        self._signals: List[str] = self._table.signals
-        self._buffer = _core.VisitBuffer(self.num_examples, self._table.needs)
-        self._device = DeviceVisits()
-        self._device_duplicates = False
-        self._waiting: List[Segment] = []
+        self._waiting = WaitingVisits(self.num_examples, self._table.needs, self._table.signals)
         self._previous: Dict[str, np.ndarray] = {}
-        self._epoch = 0
         self._visits = 0
         self._lock = threading.RLock()
         self._listener: Optional[weakref.ref] = None
-        self._first_visits_only = False
-        self._seen: Optional[np.ndarray] = None
 
     @property
     def num_examples(self) -> int:
@@ -117,7 +107,7 @@ class Tracker:
     @property
     def epoch(self) -> int:
         """The epoch that visits are counted for, from 0; set it before each."""
-        return self._epoch
+        return self._waiting.epoch
 
     @epoch.setter
     def epoch(self, epoch: int) -> None:
@@ -133,11 +123,9 @@ class Tracker:
         """
         epoch = as_count(epoch, "epoch")
         with self._lock:
-            if epoch == self._epoch:
+            if epoch == self.epoch:
                 return
-            self._close_segment()
-            self._epoch = epoch
-            self._seen = None
+            self._waiting.start_epoch(epoch)
             if rank_and_size()[1] == 1:
                 self._count_waiting()
 
@@ -171,107 +159,34 @@ class Tracker:
             batch is noted then.
         """
         check_values(ids=ids, logits=logits, targets=targets, loss=loss, features=features)
-        duplicates = allow_duplicates or self._first_visits_only
         on_device = is_on_device(logits) or is_on_device(loss)
         with self._lock:
-            count = (self._observe_on_device if on_device else self._observe_here)(
-                ids, logits, targets, loss, features, duplicates)
+            add = self._waiting.add_on_device if on_device else self._waiting.add_here
+            count = add(ids, logits, targets, loss, features, allow_duplicates)
             self._visits += count
-            waiting = self._device.visits if on_device else len(self._buffer)
-            if waiting >= (_FULL_DEVICE if on_device else _FULL):
-                self._make_room()
+            if self._waiting.make_room() and rank_and_size()[1] == 1:
+                self._waiting.close_segment()
+                self._count_waiting()
         sampler = self._listener() if self._listener is not None else None
         if sampler is not None:
             sampler.advance(count)
 
-    def _observe_here(self, ids: Any, logits: Any, targets: Any, loss: Any, features: Any,
-                      duplicates: bool) -> int:
-        rows = as_ids(ids)
-        losses = None if loss is None else as_floats(loss, "loss")
-        scores = None if logits is None else as_floats(logits, "logits")
-        classes = None if targets is None else as_integers(targets, "targets")
-        inputs = None
-        if features is not None and needs_features(self._signals):
-            inputs = as_floats(features, "features")
-        check_shapes(rows.size, scores, classes, losses, inputs, self._signals)
-        self._buffer.add(rows, losses, scores, classes, inputs, duplicates)
-        return int(rows.size)
-
-    def _observe_on_device(self, ids: Any, logits: Any, targets: Any, loss: Any, features: Any,
-                           duplicates: bool) -> int:
-        import torch
-
-        rows = ids if is_tensor(ids) else torch.from_numpy(as_ids(ids))
-        if rows.dim() != 1 or rows.is_floating_point() or rows.dtype == torch.bool:
-            raise DataError(f"ids are {rows.dtype} of shape {tuple(rows.shape)}; they must be one "
-                            "row of integers")
-        given = [None if value is None else value if is_tensor(value) else torch.as_tensor(value)
-                 for value in (logits, targets, loss, features)]
-        logits, targets, loss, features = given
-        check_shapes(int(rows.shape[0]), logits, targets, loss, features, self._signals)
-        if targets is not None and targets.is_floating_point():
-            raise DataError(f"targets are {targets.dtype}; they must be integers")
-        values = device_signals(self._signals, logits, targets, loss, features)
-        self._device_duplicates = self._device_duplicates or duplicates
-        self._device.add(rows.detach().to(torch.int64, copy=True), values)
-        return int(rows.shape[0])
-
-    def _fetch(self) -> None:
-        """Brings what waits on the device to the host; batches with wrong ids are left out."""
-        wrong = None
-        for ids, values in self._device.take():
-            try:
-                self._buffer.add_signals(ids, np.ascontiguousarray(values),
-                                         self._device_duplicates)
-            except DataError as error:
-                wrong = wrong or error
-        self._device_duplicates = False
-        if wrong is not None:
-            raise wrong
-
-    def _close_segment(self) -> None:
-        """Ends the list of the current epoch's visits; another one may follow."""
-        self._fetch()
-        if len(self._buffer) == 0:
-            return
-        ids, values = self._buffer.contents()
-        self._buffer.clear()
-        if self._first_visits_only:
-            ids, values = self._without_repeats(ids, values)
-        self._waiting.append(Segment(self._epoch, ids, values))
-
-    def _without_repeats(self, ids: np.ndarray, values: np.ndarray) -> Any:
-        """First visits of the epoch only: padding trains, but is not observed."""
-        if self._seen is None:
-            self._seen = np.zeros(self.num_examples, bool)
-        first = np.zeros(ids.size, bool)
-        first[np.unique(ids, return_index=True)[1]] = True
-        first &= ~self._seen[ids]
-        self._seen[ids] = True
-        return ids[first], np.ascontiguousarray(values[:, first])
-
-    def _make_room(self) -> None:
-        self._fetch()
-        if rank_and_size()[1] == 1 and len(self._buffer) >= _FULL:
-            self._close_segment()
-            self._count_waiting()
-
     def _count_waiting(self) -> None:
-        for epoch, ids, values in self._waiting:
+        for epoch, ids, values in self._waiting.segments:
             self._table.observe(epoch, ids, values)
-        self._waiting = []
+        self._waiting.segments = []
 
     def _readable_table(self) -> Any:
         """A table with all visits that this process knows of."""
         with self._lock:
-            self._close_segment()
-            if not self._waiting:
+            self._waiting.close_segment()
+            if not self._waiting.segments:
                 return self._table
             if rank_and_size()[1] == 1:
                 self._count_waiting()
                 return self._table
             table = self._table.copy()
-            for epoch, ids, values in self._waiting:
+            for epoch, ids, values in self._waiting.segments:
                 table.observe(epoch, ids, values)
             return table
 
@@ -377,8 +292,8 @@ class Tracker:
     def close_window(self) -> None:
         """End the window: remember its importance, and forget its visits (window "interval")."""
         with self._lock:
-            self._close_segment()
-            if self._waiting and rank_and_size()[1] > 1:
+            self._waiting.close_segment()
+            if self._waiting.segments and rank_and_size()[1] > 1:
                 raise ConfigError("visits of this rank wait for the others: call synchronise() on "
                                   "all ranks before close_window()")
             self._count_waiting()
@@ -407,7 +322,7 @@ class Tracker:
             raise ConfigError("a tracker cannot be merged into itself")
         table = other._readable_table()
         with self._lock:
-            self._close_segment()
+            self._waiting.close_segment()
             self._count_waiting()
             self._table.merge(table)
             self._visits += other.visits
@@ -428,11 +343,13 @@ class Tracker:
             A number that must be the same on all ranks.
         """
         with self._lock:
-            self._close_segment()
+            self._waiting.close_segment()
             if rank_and_size(group)[1] > 1:
-                mine = sum(segment.ids.size for segment in self._waiting)
-                self._waiting = gather_segments(self._waiting, len(self._signals), group, check)
-                self._visits += sum(s.ids.size for s in self._waiting) - mine
+                waiting = self._waiting
+                mine = sum(segment.ids.size for segment in waiting.segments)
+                waiting.segments = gather_segments(waiting.segments, len(self._table.signals),
+                                                   group, check)
+                self._visits += sum(segment.ids.size for segment in waiting.segments) - mine
             self._count_waiting()
 
     def state_dict(self) -> Dict[str, Any]:
@@ -442,14 +359,11 @@ class Tracker:
         then are this rank's own. Save one state per rank, or synchronise first.
         """
         with self._lock:
-            self._close_segment()
+            self._waiting.close_segment()
             rank, size = rank_and_size()
-            waiting = [{"epoch": s.epoch, "ids": to_bytes(s.ids), "values": to_bytes(s.values)}
-                       for s in self._waiting]
             return {"format": 1, "spec": dict(self._spec), "table": self._table.to_bytes(),
-                    "epoch": self._epoch, "visits": self._visits, "waiting": waiting,
+                    "visits": self._visits, **self._waiting.state(),
                     "previous": {k: to_bytes(v) for k, v in self._previous.items()},
-                    "seen": None if self._seen is None else to_bytes(np.packbits(self._seen)),
                     "rank": rank, "world_size": size}
 
     def load_state_dict(self, state: Dict[str, Any]) -> None:
@@ -474,19 +388,9 @@ class Tracker:
         table = _core.Table.from_bytes(state["table"])
         with self._lock:
             self._table = table
-            self._buffer.clear()
-            self._device = DeviceVisits()
-            self._epoch, self._visits = int(state["epoch"]), int(state["visits"])
-            self._waiting = [self._segment_of(saved) for saved in state["waiting"]]
+            self._waiting.restore(state)
+            self._visits = int(state["visits"])
             self._previous = {k: from_bytes(v, np.float32) for k, v in state["previous"].items()}
-            seen = from_bytes(state["seen"], np.uint8)
-            self._seen = (np.unpackbits(seen, count=self.num_examples).astype(bool)
-                          if seen.size else None)
-
-    def _segment_of(self, saved: Dict[str, Any]) -> Segment:
-        ids = from_bytes(saved["ids"], np.uint64)
-        values = from_bytes(saved["values"], np.float32)
-        return Segment(int(saved["epoch"]), ids, values.reshape(len(self._signals), ids.size))
 
     def __repr__(self) -> str:
         return f"Tracker(num_examples={self.num_examples}, notions={self.notions})"

@@ -139,6 +139,14 @@ class UsageTest(CommandTest):
                        "seeds=5", "--dry-run")
         self.fail_with(65, "none: there is no such folder", "train", "--resume", "none", "--dry-run")
 
+    def test_settings_without_effect_are_noted(self):
+        done = self.impart("train", "quick", "selection.share=0.3", "exchange.fraction=0.5", "--dry-run")
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertEqual(done.stderr, "note: exchange.fraction has no effect with exchange.strategy: none\n"
+                         "note: selection.share has no effect with selection.strategy: all\n")
+        done = self.impart("train", "quick", "selection.share=0.3", "selection.strategy=random", "--dry-run")
+        self.assertEqual((done.returncode, done.stderr), (0, ""))
+
     def test_wrong_commands_get_a_suggestion(self):
         self.fail_with(2, "unknown command 'tarin', did you mean 'train'?", "tarin")
         self.fail_with(2, "unknown command 'ftech', did you mean 'fetch'?", "data", "ftech", "x")

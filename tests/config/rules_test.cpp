@@ -154,6 +154,15 @@ const std::map<std::string_view, Example> kExamples = {
     {"prune-happens",
      {{"selection.strategy=prune", "selection.after=10", "epochs=10"},
       {"selection.strategy=prune", "selection.after=9", "epochs=10"}}},
+    {"selection-by-knowledge",
+     {{"selection.strategy=infobatch", "selection.final=3", "epochs=4"},
+      {"selection.strategy=infobatch", "selection.final=2", "epochs=4"}}},
+    {"prune-by-knowledge",
+     {{"selection.strategy=prune", "selection.after=2", "importance.ignore=2"},
+      {"selection.strategy=prune", "selection.after=3", "importance.ignore=2"}}},
+    {"curriculum-by-knowledge",
+     {{"selection.strategy=curriculum", "selection.ramp=2", "importance.ignore=1"},
+      {"selection.strategy=curriculum", "selection.ramp=3", "importance.ignore=1"}}},
     {"learning-rate-of-hidden",
      {{"selection.strategy=infobatch", "selection.lr=scale"},
       {"selection.strategy=kakurenbo", "selection.lr=scale"}}},
@@ -206,6 +215,43 @@ TEST(Rules, WaitForTheFactsTheyNeed) {
     const Facts nothing{.own = example.broken_facts.own};
     EXPECT_EQ(broken_rule(example.broken, nothing), "") << rule.name;
   }
+}
+
+TEST(Rules, KnowWhenASelectionKnowsNothing) {
+  const auto broken = [](const std::string& strategy, const std::string& notion,
+                         Overrides more = {}) {
+    more.insert(more.end(), {"selection.strategy=" + strategy, "importance.notion=" + notion,
+                             "importance.ignore=1", "epochs=10", "partition.heuristic=random"});
+    return broken_rule(more, kTruth);
+  };
+  // Before the first epoch only what needs no visits is known.
+  EXPECT_EQ(broken("prune", "loss-average", {"selection.after=0"}), "prune-by-knowledge");
+  EXPECT_EQ(broken("prune", "loss-last", {"selection.after=0"}), "prune-by-knowledge");
+  EXPECT_EQ(broken("prune", "random", {"selection.after=0"}), "");
+  EXPECT_EQ(broken("prune", "truth", {"selection.after=0"}), "");
+  // Epochs that are ignored count for notions of the whole run.
+  EXPECT_EQ(broken("prune", "loss-average", {"selection.after=1"}), "prune-by-knowledge");
+  EXPECT_EQ(broken("prune", "forgetting", {"selection.after=1"}), "");
+  // Epochs at the end of the run visit everything.
+  EXPECT_EQ(broken("prune", "loss-average", {"selection.after=5", "selection.final=5"}),
+            "prune-happens");
+  EXPECT_EQ(broken("infobatch", "loss-average", {"selection.final=9"}), "selection-by-knowledge");
+  EXPECT_EQ(broken("infobatch", "loss-average", {"selection.final=8"}), "");
+  EXPECT_EQ(broken("random", "loss-average", {"selection.final=9"}), "");
+  EXPECT_EQ(broken("sampling", "loss-average", {"selection.final=8"}), "selection-by-knowledge");
+  EXPECT_EQ(broken("sampling", "loss-average", {"selection.final=7"}), "");
+}
+
+TEST(Rules, SayWhatASelectionWouldHaveToKnow) {
+  const auto message = [](const Overrides& overrides) {
+    return testing::config_error([&] { validate(make_config(overrides, {})); });
+  };
+  EXPECT_EQ(message({"selection.strategy=prune", "selection.after=0", "importance.ignore=0"}),
+            "selection.after is 0, but nothing is known of any example before epoch 2: nothing "
+            "would be pruned; let it be 1 or more");
+  EXPECT_EQ(message({"selection.strategy=prune", "selection.after=2", "importance.ignore=2"}),
+            "selection.after is 2, but importance.ignore is 2, and so nothing is known before "
+            "epoch 4: nothing would be pruned; let it be 3 or more");
 }
 
 TEST(Rules, AreTheSameForPlansAndRuns) {

@@ -17,7 +17,7 @@ import unittest
 import impart
 
 ROOT = pathlib.Path(sys.argv.pop(1))
-MODULES = ["impart.dataset", "impart.maps", "impart.named", "impart.outer",
+MODULES = ["impart.batch_sampler", "impart.dataset", "impart.maps", "impart.named", "impart.outer",
            "impart.partitioning", "impart.sampler", "impart.tracker"]
 
 

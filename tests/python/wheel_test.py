@@ -144,12 +144,57 @@ class WithoutCommandTest(unittest.TestCase):
             self.assertIn(said.stderr, build.stderr)
             return said.stderr
 
+    def refusal(self, message):
+        """What is said where the core cannot be built, since CMake says `message`, or is not there."""
+        with tempfile.TemporaryDirectory() as name:
+            folder = pathlib.Path(name)
+            copy_sources(folder / "sources")
+            if message:
+                (folder / "cmake").write_text(UNABLE.format(pattern="-DIMPART_PYTHON=ON", cmake="false",
+                                                            message=message))
+                (folder / "cmake").chmod(0o755)
+            build = subprocess.run([sys.executable, "setup.py", "build_ext"], text=True,
+                                   cwd=folder / "sources", capture_output=True,
+                                   env={**os.environ, "PATH": f"{folder}"})
+            self.assertEqual(build.returncode, 1, build.stdout + build.stderr)
+            self.assertNotIn("Traceback", build.stderr)
+            return build.stderr.strip().splitlines()[-1]
+
+    def test_what_the_package_itself_lacks_is_named_with_its_packages(self):
+        for message, missing in [
+                ("", "cmake was missing"),
+                ("CMake Error: CMake was unable to find a build program", "ninja or make was missing"),
+                ("No CMAKE_CXX_COMPILER could be found.", "a compiler was missing"),
+                (r'a configuration file provided by\n  "fmt" with', "fmt was missing"),
+                ("Could NOT find Python (missing: Development.Module)",
+                 "what Python's modules are compiled with was missing"),
+                ("Could not find XXHash_INCLUDE_DIR using the following files: xxhash.h", "XXHash was missing"),
+                ("something else", "CMake failed, as it says above")]:
+            with self.subTest(missing):
+                self.assertEqual(self.refusal(message), f"error: impart was not installed, because {missing}: "
+                                 "'apt install g++ cmake ninja-build python3-dev libfmt-dev nlohmann-json3-dev "
+                                 "libxxhash-dev' brings all it needs")
+
     def test_a_missing_library_is_named_with_all_packages(self):
         for message in [r"CMake Error:\n  Could NOT find CURL (missing: CURL_LIBRARY)\n",
                         r'CMake Error:\n  Could not find a configuration file provided by\n  "CURL"\n']:
             said = self.left_instead("-DIMPART_COMMAND=ON", message)
             self.assertIn("because CURL was missing: 'apt install", said)
             self.assertIn(" libcurl4-openssl-dev ", said)
+
+    def test_what_an_earlier_try_has_left_does_not_matter(self):
+        """It may have known another generator: a cache of it is not read."""
+        with tempfile.TemporaryDirectory() as name:
+            folder = pathlib.Path(name)
+            copy_sources(folder / "sources")
+            (folder / "cmake").write_text('#!/bin/sh\necho "$@" >> asked\nexit 1\n')
+            (folder / "cmake").chmod(0o755)
+            subprocess.run([sys.executable, "setup.py", "build"], cwd=folder / "sources", capture_output=True,
+                           env={**os.environ, "PATH": f"{folder}:{os.environ['PATH']}", "IMPART_BUILD": "none"})
+            asked = (folder / "sources" / "asked").read_text().splitlines()
+            self.assertTrue(asked)
+            for line in asked:
+                self.assertTrue(line.startswith("--fresh "), line)
 
     def test_an_error_of_the_compiler_leads_to_the_log(self):
         said = self.left_instead("--build", "")

@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -56,6 +57,28 @@ std::string notion_of_truth(const Situation& s) {
     }
   }
   return "";
+}
+
+/// The first epoch before which a selection knows something of the examples that it looks at.
+std::uint32_t first_informed_epoch(const Situation& s) {
+  const placement::PlacementSpec spec = decisions(s);
+  const bool by_notion = spec.selection.needs.source == placement::ImportanceSource::kNotion;
+  if (by_notion && importance::needs_window(spec.notion.needs)) return spec.ignore + 1;
+  const bool looks = spec.selection.needs.source != placement::ImportanceSource::kNone;
+  return looks && !(by_notion && !importance::needs_visits(spec.notion.needs)) ? 1 : 0;
+}
+
+/// Epochs before those at the end of the run that visit everything.
+std::uint32_t selecting_epochs(const Situation& s) {
+  return s.config.epochs - std::min(decisions(s).selecting.final_epochs, s.config.epochs);
+}
+
+/// What a selection would have to know, and from when on it does.
+std::string when_informed(const Situation& s) {
+  const std::uint32_t first = first_informed_epoch(s);
+  return first > 1 ? fmt::format("importance.ignore is {}, and so nothing is known before epoch {}",
+                                 first - 1, first + 1)
+                   : "nothing is known of any example before epoch 2";
 }
 
 bool uses_labels(const Situation& s) {
@@ -186,15 +209,53 @@ constexpr Rule kPlacementRules[] = {
            "selection.strategy: {} would never select: selection.final is {} of {} epochs",
            s.config.selection.strategy, decisions(s).selecting.final_epochs, s.config.epochs);
      }},
-    {"prune-happens",
-     {"selection.after", "epochs"},
+    {"selection-by-knowledge",
+     {"selection.strategy", "importance.ignore", "selection.final", "epochs"},
      [](const Situation& s) {
-       return decisions(s).selection.needs.for_good &&
-              decisions(s).selecting.after >= s.config.epochs;
+       return selects(s) && selecting_epochs(s) > 0 &&
+              first_informed_epoch(s) >= selecting_epochs(s);
      },
      [](const Situation& s) {
-       return fmt::format("selection.after is {}, but epochs is {}: nothing would be pruned",
-                          decisions(s).selecting.after, s.config.epochs);
+       return fmt::format("selection.strategy: {} would never select: {}, and it selects {}",
+                          s.config.selection.strategy, when_informed(s),
+                          selecting_epochs(s) == 1
+                              ? "in epoch 1 only"
+                              : fmt::format("in epochs 1 to {}", selecting_epochs(s)));
+     }},
+    {"prune-happens",
+     {"selection.after", "selection.final", "epochs"},
+     [](const Situation& s) {
+       return decisions(s).selection.needs.for_good &&
+              decisions(s).selecting.after >= selecting_epochs(s);
+     },
+     [](const Situation& s) {
+       const std::uint32_t final_epochs = decisions(s).selecting.final_epochs;
+       return fmt::format(
+           "selection.after is {}, but epochs is {}{}: nothing would be pruned",
+           decisions(s).selecting.after, s.config.epochs,
+           final_epochs > 0 ? fmt::format(" and selection.final {}", final_epochs) : "");
+     }},
+    {"prune-by-knowledge",
+     {"selection.after", "importance.ignore", "importance.notion"},
+     [](const Situation& s) {
+       return decisions(s).selection.needs.for_good &&
+              decisions(s).selecting.after < first_informed_epoch(s);
+     },
+     [](const Situation& s) {
+       return fmt::format(
+           "selection.after is {}, but {}: nothing would be pruned; let it be {} or more",
+           decisions(s).selecting.after, when_informed(s), first_informed_epoch(s));
+     }},
+    {"curriculum-by-knowledge",
+     {"selection.ramp", "importance.ignore", "importance.notion"},
+     [](const Situation& s) {
+       return decisions(s).selection.needs.ramps &&
+              decisions(s).selecting.ramp <= first_informed_epoch(s);
+     },
+     [](const Situation& s) {
+       return fmt::format(
+           "selection.ramp is {}, but {}: everything would be visited; let it be {} or more",
+           decisions(s).selecting.ramp, when_informed(s), first_informed_epoch(s) + 1);
      }},
     {"learning-rate-of-hidden",
      {"selection.lr", "selection.strategy"},

@@ -217,12 +217,12 @@ class ColumnFinder {
     const std::string has = are_named_
                                 ? fmt::format("the first line has: {}", fmt::join(names_, ", "))
                                 : fmt::format("without names they are 1 to {}", names_.size());
-    reader_.fail(
-        reader_.row_line(),
-        fmt::format("no column {}; {}{}", name, has,
-                    is_unsure_ ? "; if that is a row like the others, columns are numbers: "
-                                 "data.text_column=1"
-                               : ""));
+    reader_.fail(reader_.row_line(),
+                 fmt::format("no column {}; {}{}", name, has,
+                             is_unsure_ && are_named_
+                                 ? "; if that is a row like the others, columns are numbers: "
+                                   "data.text_column=1"
+                                 : ""));
   }
 
   const FieldReader& reader_;
@@ -249,7 +249,8 @@ TextRow row_of(const FieldReader& reader, std::span<const TextField> fields, con
                std::deque<std::string>& made) {
   const std::uint64_t line = reader.row_line();
   if (fields.size() != layout.fields) {
-    reader.fail(line, fmt::format("{} fields instead of {}", fields.size(), layout.fields));
+    reader.fail(line, fmt::format("{} field{} instead of {}", fields.size(),
+                                  fields.size() == 1 ? "" : "s", layout.fields));
   }
   TextRow row{.line = line, .text = joined_text(fields, layout, made), .label = {}};
   if (row.text.text.empty()) reader.fail(line, "the text is empty");

@@ -363,6 +363,11 @@ class InfoTest(DataTest):
         self.write("photos/train/cat/more.webp", "")
         self.assertIn("note: photos/train: left out, since only JPEG and PNG are read: 1 .webp",
                       self.succeed("info", "photos"))
+        for command in [["verify", "photos"], ["pack", "photos", "packed"]]:
+            with self.subTest(command[0]):
+                done = self.data(*command)
+                self.assertEqual(done.returncode, 0, done.stderr)
+                self.assertIn("impart: photos/train: left out, since only JPEG and PNG are read: 1 .webp", done.stderr)
 
 
 if __name__ == "__main__":

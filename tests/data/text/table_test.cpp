@@ -66,7 +66,7 @@ TEST(TextRows, AreRefusedWithPathAndLine) {
             ":1: no column text, sentence, content, review; the first line has: label, txt");
   EXPECT_EQ(refusal("a.tsv", "class\ttext\n"),
             ":1: no column label; the first line has: class, text");
-  EXPECT_EQ(refusal("a.tsv", "label\ttext\n0\tfine\n1\n"), ":3: 1 fields instead of 2");
+  EXPECT_EQ(refusal("a.tsv", "label\ttext\n0\tfine\n1\n"), ":3: 1 field instead of 2");
   EXPECT_EQ(refusal("a.tsv", "label\ttext\n0\tone\tmore\n"), ":2: 3 fields instead of 2");
   EXPECT_EQ(refusal("a.tsv", "label\ttext\n0\tfine\n1\t\n"), ":3: the text is empty");
   EXPECT_EQ(refusal("a.tsv", "label\ttext\n\tfine\n"), ":2: the label is empty");
@@ -95,6 +95,10 @@ TEST(TextRows, WithoutNamesHaveColumnsByNumber) {
             path +
                 ": the first line names no column that was asked for, so it is read as "
                 "a row; data.header=true if it does name columns");
+  EXPECT_EQ(message_of<DataError>([&] {
+              TextRows(path, {.text = {"2", "9"}, .label = "1"});
+            }),
+            path + ":1: no column 9; without names they are 1 to 3");
   const TextColumns told{.text = {"3"}, .header = HeaderLine::kNo};
   EXPECT_EQ(texts_of(TextRows(path, told)), (std::vector<std::string>{"A, body", "more"}));
   EXPECT_EQ(TextRows(path, told).note(), "");
