@@ -3,6 +3,7 @@
 #               given up after ten times as long, but not before a minute
 #   CORES n     how many cores it keeps busy (default 1)
 #   SERIAL      it measures time, or how much of the machine it gets: nothing runs beside it
+#   LOCK name   no other test with this lock runs beside it
 #   ENVIRONMENT name=value...
 include_guard(GLOBAL)
 include(GoogleTest)
@@ -45,9 +46,9 @@ endif()
 # test does not ask for more.
 set(IMPART_THREADS_ENVIRONMENT OMP_NUM_THREADS=1)
 
-# impart_describe_tests(LABEL NAMES... [SECONDS n] [CORES n] [SERIAL] [ENVIRONMENT ...])
+# impart_describe_tests(LABEL NAMES... [SECONDS n] [CORES n] [SERIAL] [LOCK name] [ENVIRONMENT ...])
 function(impart_describe_tests label)
-  cmake_parse_arguments(TEST "SERIAL" "SECONDS;CORES" "ENVIRONMENT" ${ARGN})
+  cmake_parse_arguments(TEST "SERIAL" "SECONDS;CORES;LOCK" "ENVIRONMENT" ${ARGN})
   if(NOT TEST_SECONDS)
     set(TEST_SECONDS 5)
   endif()
@@ -61,7 +62,7 @@ function(impart_describe_tests label)
   math(EXPR limit "${limit} * ${IMPART_SLOWDOWN}")
   set_tests_properties(${TEST_UNPARSED_ARGUMENTS} PROPERTIES LABELS "${label};${IMPART_ROOM_LABEL}"
     COST ${TEST_SECONDS} TIMEOUT ${limit} PROCESSORS ${TEST_CORES} RUN_SERIAL ${TEST_SERIAL}
-    ENVIRONMENT "${IMPART_THREADS_ENVIRONMENT};${TEST_ENVIRONMENT};${IMPART_SANITIZER_ENVIRONMENT}")
+    RESOURCE_LOCK "${TEST_LOCK}" ENVIRONMENT "${IMPART_THREADS_ENVIRONMENT};${TEST_ENVIRONMENT};${IMPART_SANITIZER_ENVIRONMENT}")
 endfunction()
 
 # GoogleTest's header is read once for all tests that do without LibTorch.
@@ -153,7 +154,7 @@ endfunction()
 # this folder; with EACH_CLASS every class in it is a test of its own, NAME.CLASS. MPI: it calls
 # mpirun.
 function(impart_script_test name label script)
-  cmake_parse_arguments(TEST "EACH_CLASS;MPI;SERIAL" "PYTHON;SECONDS;CORES" "ENVIRONMENT" ${ARGN})
+  cmake_parse_arguments(TEST "EACH_CLASS;MPI;SERIAL" "PYTHON;SECONDS;CORES;LOCK" "ENVIRONMENT" ${ARGN})
   if(NOT TEST_PYTHON)
     set(TEST_PYTHON ${IMPART_SYSTEM_PYTHON})
   endif()
@@ -171,7 +172,7 @@ function(impart_script_test name label script)
   else()
     add_test(NAME ${name} COMMAND ${command} WORKING_DIRECTORY ${PROJECT_SOURCE_DIR})
   endif()
-  set(about SECONDS ${TEST_SECONDS} CORES ${TEST_CORES} ENVIRONMENT ${TEST_ENVIRONMENT})
+  set(about SECONDS ${TEST_SECONDS} CORES ${TEST_CORES} LOCK ${TEST_LOCK} ENVIRONMENT ${TEST_ENVIRONMENT})
   if(TEST_MPI)
     list(APPEND about ${IMPART_MPI_ENVIRONMENT})
   endif()

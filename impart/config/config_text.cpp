@@ -60,7 +60,7 @@ std::string cell(std::string_view text) {
 std::string to_yaml(const RunConfig& config) {
   std::string yaml;
   std::string_view section;
-  for (const ConfigKey& key : make_schema()) {
+  for (const ConfigKey& key : common_schema()) {
     if (key.section != section && !key.section.empty()) yaml += fmt::format("{}:\n", key.section);
     section = key.section;
     yaml += fmt::format("{}{}: {}{}\n", section.empty() ? "" : "  ", key.name, written(key, config),
@@ -73,7 +73,7 @@ std::string config_hash(const RunConfig& config) {
   const RunConfig resolved = without_shares(config);
   const RunConfig defaults = without_shares({.epochs = config.epochs});
   std::string canonical;
-  for (const ConfigKey& key : make_schema()) {
+  for (const ConfigKey& key : common_schema()) {
     const bool counts = key.counts_at_default || key.get(resolved) != key.get(defaults);
     if (key.changes_result && counts) {
       canonical += fmt::format("{}={}\n", key.path(), written(key, resolved));

@@ -28,8 +28,13 @@ Schema make_schema(const OwnParts& own) {
   return schema;
 }
 
+const Schema& common_schema() {
+  static const Schema schema = make_schema();
+  return schema;
+}
+
 RunConfig without_shares(RunConfig config) {
-  for (const ConfigKey& key : make_schema(kAnyProgram)) {
+  for (const ConfigKey& key : common_schema()) {
     if (key.resolve_share) key.resolve_share(config);
   }
   return config;

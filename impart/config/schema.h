@@ -50,6 +50,9 @@ using Schema = std::vector<ConfigKey>;
 /// new key is a member in config.h and a line in keys/.
 Schema make_schema(const OwnParts& own = {});
 
+/// make_schema(), made once: for what is asked of every run of a study.
+const Schema& common_schema();
+
 /// The same config with numbers of epochs in place of shares of the run.
 RunConfig without_shares(RunConfig config);
 

@@ -101,9 +101,9 @@ TEST(RandomSelection, HidesOthersInAnotherEpochAndForAnotherWorker) {
 // In float32 an index above 2^24 becomes its neighbour.
 TEST(RandomSelection, KnowsExamplesBeyond2To24Apart) {
   constexpr std::uint64_t kMany = (1u << 24) + 101;
-  std::vector<WorkerId> owners(kMany, WorkerId{1});
-  for (std::uint64_t i = kMany - 100; i < kMany; ++i) owners[i] = WorkerId{0};
-  const Parts parts = Partition(std::move(owners), 2).parts();
+  std::vector<std::vector<ExampleId>> owned(1);  // the last hundred: the others take long to hide
+  for (std::uint64_t i = kMany - 100; i < kMany; ++i) owned[0].push_back(ExampleId{i});
+  const Parts parts = parts_of(owned);
   const Selected selected = hide_randomly({.parts = parts, .examples = kMany}, {.share = 0.5});
   const Ids ids = visits(selected);
   EXPECT_EQ(ids.size(), 50u);

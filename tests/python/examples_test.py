@@ -98,11 +98,11 @@ class Diloco(ExampleTest):
                 re.findall(r"rank \d: weights (\w+)", out), int(re.search(r"(\d+) bytes", out).group(1)))
 
     def test_learns_and_ends_with_one_model(self):
-        accuracy, weights, sent = self.end()
+        accuracy, weights, sent = self.end("--epochs", "4")
         self.assertGreater(accuracy, 50)
         self.assertEqual(len(weights), 2)
         self.assertEqual(len(set(weights)), 1)
-        once = self.end("--between", "1000", "--epochs", "1")
+        once = self.end("--between", "1000", "--epochs", "1", "--examples", "200")
         self.assertLess(once[2] * 6, sent)
 
 

@@ -22,6 +22,7 @@ KILLS = int(os.environ.get("IMPART_KILLS", "4"))
 SEED = int(os.environ.get("IMPART_TEST_SEED", "1"))
 EXCHANGE = {
     **SHORT,
+    "data.train_examples": 320,  # each worker has a model to step
     "exchange.strategy": "ilag-pair",
     "workers.sync": 2,
     "partition.heuristic": "random",

@@ -113,7 +113,7 @@ class PackTest(DataTest):
 
     def test_compressed_shards_are_smaller_and_the_same(self):
         self.succeed("pack", "shapes", "plain")
-        self.succeed("pack", "shapes", "small", "--compression", "zstd:1")
+        self.succeed("pack", "plain", "small", "--compression", "zstd:1")
         plain, small = self.info("plain")["sets"][0], self.info("small")["sets"][0]
         self.assertEqual(small["shards"]["compression"], "zstd:1")
         self.assertLess(small["shards"]["stored_bytes"], plain["shards"]["stored_bytes"])
