@@ -134,8 +134,8 @@ def spread(values, digits):
 class Paired:
     """Differences of the runs of two arms with the same seeds, by Student's t."""
 
-    def __init__(self, runs, base):
-        differences = [float(run["best_accuracy"]) - float(base[seed]["best_accuracy"])
+    def __init__(self, runs, base, measure="best_accuracy"):
+        differences = [float(run[measure]) - float(base[seed][measure])
                        for seed, run in runs.items() if seed in base]
         degrees = len(differences) - 1
         error = statistics.stdev(differences) / math.sqrt(len(differences))
@@ -193,7 +193,7 @@ class Selection(unittest.TestCase):
                 self.assertEqual(int(n), len(own))
                 self.assertEqual(accuracy, spread(own, 3))
                 self.assertEqual(visits, thousands(statistics.mean(column(runs[arm], "visits"))))
-                self.assertEqual(seconds, f"{statistics.mean(column(runs[arm], 'seconds_train')):.2f} s")
+                self.assertEqual(seconds, f"{statistics.median(column(runs[arm], 'seconds_train')):.2f} s")
                 if arm == "vanilla":
                     continue
                 paired = Paired(runs[arm], runs["vanilla"])
@@ -215,13 +215,29 @@ class Selection(unittest.TestCase):
             with self.subTest(arm):
                 self.assertAlmostEqual(Paired(runs[arm], runs["vanilla"]).not_worse(margin), p, delta=0.0006)
 
-    def test_perplexities_of_one_seed_are_those_of_the_runs(self):
-        text = " ".join((ROOT / "docs/answers/selection.md").read_text().split())
-        for arm, runs in read_runs("experiments/gpu/results/selection-language.csv").items():
-            with self.subTest(arm):
-                self.assertEqual(len(runs), 1)
-                [run] = runs.values()
-                self.assertIn(f"{float(run['best_perplexity']):.1f} with {thousands(int(run['visits']))}", text)
+    def test_the_table_of_text_is_that_of_the_runs(self):
+        runs = read_runs("experiments/gpu/results/selection-language.csv")
+        check_perplexities(self, rows(ROOT / "docs/answers/selection.md", "| language | n | perplexity |"),
+                           runs, "vanilla", lambda own: thousands(statistics.mean(column(own, "visits"))))
+
+
+def check_perplexities(test, table, runs, base, last):
+    """Rows of arm, n, perplexity, difference to the base, interval, Holm's p, and `last` of the runs."""
+    test.assertEqual({row[0] for row in table}, set(runs))
+    chances, written = {}, {}
+    for arm, n, perplexity, difference, interval, p, end in table:
+        with test.subTest(arm):
+            test.assertEqual(int(n), len(runs[arm]))
+            test.assertEqual(perplexity, spread(column(runs[arm], "best_perplexity"), 2))
+            test.assertEqual(end, last(runs[arm]))
+            if arm == base:
+                continue
+            paired = Paired(runs[arm], runs[base], "best_perplexity")
+            test.assertEqual(difference, signed(paired.mean, 2))
+            test.assertEqual(interval, paired.interval(2))
+            chances[arm], written[arm] = paired.p, written_p(p)
+    for arm, adjusted in holm(chances).items():
+        test.assertAlmostEqual(written[arm], adjusted, delta=0.0006)
 
 
 class Exchange(unittest.TestCase):
@@ -282,6 +298,11 @@ class LocalUpdates(unittest.TestCase):
     def setUp(self):
         self.runs = read_runs("experiments/local-placement/results.csv", self.cell_of)
         self.page = ROOT / "docs/answers/local.md"
+
+    def test_the_table_of_language_is_that_of_the_runs(self):
+        check_perplexities(self, rows(ROOT / "docs/answers/local.md", "| local language | n | perplexity |"),
+                           read_runs("experiments/gpu/results/local-gpt-mini.csv"), "synchronous",
+                           lambda own: f"{statistics.mean(column(own, 'bytes_weights')) / 1e9:.1f} GB")
 
     def test_the_table_is_that_of_the_runs(self):
         for rule, place, *means in rows(self.page, "| outer rule | placement | every step |"):
