@@ -44,12 +44,12 @@ if [ ! -e "$here/found" ]; then
     name=$(basename "$library")
     echo "$known" | grep -qxF "$name" || ln -sf "$library" "$here/missing/$name"
   done
-  python3 - > "$here/found.new" <<'PYTHON'
+  python3 - > "$here/found.$$" <<'PYTHON'
 import glob, importlib.util, os
 torch = os.path.dirname(importlib.util.find_spec("torch").origin)
 print(":".join([torch + "/lib"] + glob.glob(os.path.dirname(torch) + "/nvidia/nccl/lib")))
 PYTHON
-  mv "$here/found.new" "$here/found"
+  mv "$here/found.$$" "$here/found"
 fi
 program=$1
 shift
