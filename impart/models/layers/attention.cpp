@@ -1,5 +1,7 @@
 #include "impart/models/layers/attention.h"
 
+#include <algorithm>
+#include <bit>
 #include <vector>
 
 #include <ATen/Parallel.h>
@@ -130,7 +132,34 @@ torch::Tensor call_torch(const torch::Tensor& qkv, const AttentionSpec& spec,
       .reshape({examples, tokens, -1});
 }
 
+/// Finite, so that rows in which nothing is seen have no NaN.
+constexpr double kHiddenKey = -1e30;
+
 }  // namespace
+
+AttentionRoom room_for(std::int64_t examples, std::int64_t tokens, bool lengths_differ) {
+  constexpr std::int64_t kFewest = 4, kTokens = 64;
+  const auto round_up = [](std::int64_t number, std::int64_t unit) {
+    return (number + unit - 1) / unit * unit;
+  };
+  const auto power = static_cast<std::int64_t>(std::bit_ceil(static_cast<std::uint64_t>(examples)));
+  return {.examples = round_up(examples, std::max(kFewest, power / 8)),
+          .tokens = lengths_differ ? round_up(tokens, kTokens) : tokens};
+}
+
+torch::Tensor attend_with_room(const torch::Tensor& qkv, const AttentionSpec& spec,
+                               const torch::Tensor& key_bias, const AttentionRoom& room) {
+  const std::int64_t examples = qkv.size(0), tokens = qkv.size(1);
+  const std::int64_t more = room.examples - examples, longer = room.tokens - tokens;
+  if (more == 0 && longer == 0) return call_torch(qkv.contiguous(), spec, key_bias);
+  torch::Tensor bias = key_bias;
+  if (!spec.causal && longer > 0 && !bias.defined()) {
+    bias = torch::zeros({examples, tokens}, qkv.options().requires_grad(false));
+  }
+  if (bias.defined()) bias = torch::constant_pad_nd(bias, {0, longer, 0, more}, kHiddenKey);
+  const torch::Tensor filled = torch::constant_pad_nd(qkv, {0, 0, 0, longer, 0, more});
+  return call_torch(filled, spec, bias).narrow(0, 0, examples).narrow(1, 0, tokens);
+}
 
 torch::Tensor self_attention(const torch::Tensor& qkv, const AttentionSpec& spec,
                              const torch::Tensor& key_bias) {
@@ -142,7 +171,11 @@ torch::Tensor self_attention(const torch::Tensor& qkv, const AttentionSpec& spec
   }
   const bool on_cpu = qkv.device().is_cpu() && qkv.scalar_type() == torch::kFloat;
   if (!on_cpu || !kernels::has_attention_kernel(qkv.size(2) / 3 / spec.heads)) {
-    return call_torch(qkv.contiguous(), spec, key_bias);
+    if (!qkv.is_cuda()) return call_torch(qkv.contiguous(), spec, key_bias);
+    // Training sees one length of blocks; texts that are read to be continued grow.
+    const bool lengths_differ = key_bias.defined() || !torch::GradMode::is_enabled();
+    return attend_with_room(qkv, spec, key_bias,
+                            room_for(qkv.size(0), qkv.size(1), lengths_differ));
   }
   const torch::Tensor bias = key_bias.defined() ? key_bias : torch::empty({0}, qkv.options());
   return CpuAttention::apply(qkv, bias, spec.heads, spec.causal);

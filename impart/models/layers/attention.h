@@ -23,4 +23,23 @@ struct AttentionSpec {
 torch::Tensor self_attention(const torch::Tensor& qkv, const AttentionSpec& spec,
                              const torch::Tensor& key_bias = {});
 
+/// What a batch is filled up to, so that there are few different ones. cuDNN, which LibTorch
+/// prefers on recent GPUs, takes about a second to plan for a shape that it has not seen, where a
+/// step takes milliseconds: the short steps at the end of an epoch and texts of any length would
+/// meet that again and again.
+struct AttentionRoom {
+  std::int64_t examples = 0, tokens = 0;
+
+  bool operator==(const AttentionRoom&) const = default;
+};
+
+/// At most a quarter more examples, of more than four; tokens up to a multiple of 64 where
+/// lengths differ from batch to batch, else as they are.
+AttentionRoom room_for(std::int64_t examples, std::int64_t tokens, bool lengths_differ);
+
+/// self_attention by LibTorch's operations, of a batch that is filled up with zeros which no token
+/// sees, and cut again.
+torch::Tensor attend_with_room(const torch::Tensor& qkv, const AttentionSpec& spec,
+                               const torch::Tensor& key_bias, const AttentionRoom& room);
+
 }  // namespace impart::models

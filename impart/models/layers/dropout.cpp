@@ -11,6 +11,7 @@
 #include "impart/core/error.h"
 #include "impart/core/random.h"
 #include "impart/models/kernels/dropout_kernel.h"
+#include "impart/models/layers/device_dropout.h"
 #include "impart/models/module_tree.h"
 
 namespace impart::models {

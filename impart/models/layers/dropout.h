@@ -9,9 +9,10 @@
 #include <torch/types.h>
 
 #include "impart/core/ids.h"
-#include "impart/models/layers/device_dropout.h"
 
 namespace impart::models {
+
+struct DeviceDropoutSpec;
 
 /// Which numbers the dropout layers of a model draw: a function of the run's seed, the epoch, the
 /// step, the layer, the worker and the place of the element in the worker's rows, and of nothing

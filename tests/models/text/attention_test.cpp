@@ -1,5 +1,8 @@
 #include "impart/models/layers/attention.h"
 
+#include <algorithm>
+#include <set>
+
 #include <ATen/Parallel.h>
 #include <gtest/gtest.h>
 #include <torch/torch.h>
@@ -122,6 +125,40 @@ TEST(Attention, PassesNotANumberOn) {
   const torch::Tensor output = self_attention(qkv, {.heads = 2});
   EXPECT_TRUE(output[0][5].narrow(0, 0, 16).isnan().all().item<bool>());
   EXPECT_FALSE(output[0][4].isnan().any().item<bool>());
+}
+
+TEST(Attention, OfABatchThatIsFilledUpIsThatOfTheBatch) {
+  for (const bool causal : {true, false}) {
+    for (const bool biased : {false, !causal}) {
+      const Case sizes{.tokens = 33, .heads = 2, .width = 12, .causal = causal, .biased = biased};
+      const torch::Tensor qkv = random_tensor({kExamples, 33, 72}, 1);
+      const torch::Tensor weights = random_tensor({kExamples, 33, 24}, 2);
+      const Result expected = attend_plainly(sizes, qkv, weights);
+      for (const AttentionRoom room :
+           {AttentionRoom{kExamples, 33}, {8, 33}, {kExamples, 64}, {4, 64}}) {
+        const torch::Tensor x = qkv.detach().clone().requires_grad_(true);
+        const torch::Tensor output =
+            attend_with_room(x, {.heads = 2, .causal = causal}, make_bias(sizes), room);
+        (output * weights).sum().backward();
+        EXPECT_LT(relative_distance(output, expected.output), 2e-6);
+        EXPECT_LT(relative_distance(x.grad(), expected.gradient), 5e-6);
+      }
+    }
+  }
+}
+
+TEST(Attention, HasRoomInFewShapes) {
+  std::set<std::int64_t> shapes;
+  for (std::int64_t examples = 1; examples <= 64; ++examples) {
+    const AttentionRoom room = room_for(examples, 100, false);
+    EXPECT_GE(room.examples, examples);
+    EXPECT_LE(room.examples, examples + std::max<std::int64_t>(3, examples / 4));
+    EXPECT_EQ(room.tokens, 100);
+    shapes.insert(room.examples);
+  }
+  EXPECT_EQ(shapes, (std::set<std::int64_t>{4, 8, 12, 16, 20, 24, 28, 32, 40, 48, 56, 64}));
+  EXPECT_EQ(room_for(64, 256, true), (AttentionRoom{64, 256}));
+  EXPECT_EQ(room_for(90, 257, true), (AttentionRoom{96, 320}));
 }
 
 TEST(Attention, RefusesHeadsThatDoNotDivideTheWidth) {
