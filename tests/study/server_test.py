@@ -2,11 +2,13 @@
 
     python3 server_test.py path/to/impart
 
-With IMPART_MEASURE_JOBS set, also measures what that saves.
+With IMPART_MEASURE_JOBS set, also measures what that saves. IMPART_STUDY_KILLS (2) says how often a
+study of four times as many runs is killed.
 """
 
 import json
 import os
+import random
 import resource
 import shutil
 import signal
@@ -137,6 +139,9 @@ class Shared(StudyTest):
 
 
 class Broken(StudyTest):
+    def count_done(self):
+        return len(list(self.study.glob("runs/**/DONE")))
+
     def start_long(self, *args):
         """A study whose first run is under way, and the process that has it."""
         process = self.start(self.write(LONG), "--jobs", 1, *args, engine=None)
@@ -173,6 +178,28 @@ class Broken(StudyTest):
         self.assertTrue(wait_until(lambda: not os.path.exists(f"/proc/{server}"), 30))
         self.succeed("study.yaml", "--jobs", 2, engine=None)
         self.assertEqual(set(self.states().values()), {"done"})
+
+    def test_a_study_that_is_killed_again_and_again_has_the_results_of_the_unbroken_one(self):
+        kills = int(os.environ.get("IMPART_STUDY_KILLS", "2"))
+        seeds = list(range(1, (4 * kills + 2) // 3 + 1))  # of three arms
+        name = self.write(MIXED.replace("seeds: [1, 2]", f"seeds: {seeds}"))
+        self.succeed(name, "--jobs", 2, "output=unbroken", engine=None)
+        draw, done = random.Random(1), 0
+        for _ in range(kills):
+            process = self.start(name, "--jobs", 2, engine=None)
+            more = done + draw.randrange(4)  # finished runs, and then some moment
+            wait_until(lambda: process.poll() is not None or self.count_done() >= more, 60)
+            time.sleep(draw.uniform(0, 0.6))
+            process.kill()
+            process.communicate()
+            done = self.count_done()
+        print(f"{done} of {3 * len(seeds)} runs were done after {kills} kills")
+        self.assertLess(done, 3 * len(seeds), "nothing was left to do after the last kill")
+        self.succeed(name, "--jobs", 2, engine=None)
+        self.assertEqual(len(self.record()["runs"]), 3 * len(seeds))
+        for run in self.record()["runs"]:
+            self.assertEqual(results_of(self.study / run["folder"]),
+                             results_of(self.folder / "unbroken" / run["folder"]), run["folder"])
 
     def test_a_run_that_fails_costs_only_itself(self):
         bad = MIXED.replace("arms:\n", "arms:\n  bad: {data.name: cifar10, data.root: /nowhere}\n"
