@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
-"""tools/check_rooms.py can fail: mistakes are planted in a copy of the library, one by one.
+"""tools/check_layers.py can fail: mistakes are planted in a copy of the library, one by one.
 
-    python3 check_rooms_test.py
+    python3 check_layers_test.py
 """
 
 import pathlib
@@ -13,7 +13,7 @@ import unittest
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 sys.dont_write_bytecode = True
 sys.path.insert(0, str(ROOT / "tools"))
-import check_rooms  # noqa: E402
+import check_layers  # noqa: E402
 import cpp_names  # noqa: E402
 
 
@@ -22,11 +22,11 @@ class PlantedTest(unittest.TestCase):
     def setUpClass(cls):
         cls.folder = tempfile.TemporaryDirectory(prefix="impart-rooms-")
         cls.root = pathlib.Path(cls.folder.name)
-        for folder in ["impart", *check_rooms.OTHER_FOLDERS]:
+        for folder in ["impart", *check_layers.OTHER_FOLDERS]:
             shutil.copytree(ROOT / folder, cls.root / folder,
                             ignore=shutil.ignore_patterns("__pycache__"))
         shutil.copy(ROOT / "CONTRIBUTING.md", cls.root)
-        cls.before = set(check_rooms.complaints(cls.root))
+        cls.before = set(check_layers.complaints(cls.root))
 
     @classmethod
     def tearDownClass(cls):
@@ -34,7 +34,7 @@ class PlantedTest(unittest.TestCase):
 
     def found(self):
         """What is complained of now and was not before."""
-        return "\n".join(sorted(set(check_rooms.complaints(self.root)) - self.before))
+        return "\n".join(sorted(set(check_layers.complaints(self.root)) - self.before))
 
     def plant(self, path, text):
         """The file with `text` at its end, or a new one; it is put right after the test."""
@@ -76,8 +76,8 @@ class PlantedTest(unittest.TestCase):
         self.assert_found("Partition is a type of cost, too (impart/cost/planted.h:3)")
 
     def test_a_shared_name_that_is_no_longer_shared(self):
-        self.addCleanup(check_rooms.SHARED_NAMES.pop, "Planted")
-        check_rooms.SHARED_NAMES["Planted"] = "for no reason"
+        self.addCleanup(check_layers.SHARED_NAMES.pop, "Planted")
+        check_layers.SHARED_NAMES["Planted"] = "for no reason"
         self.assert_found("Planted is no longer a type of two rooms")
 
     def test_an_include_of_a_room_below(self):
@@ -128,7 +128,7 @@ class PlantedTest(unittest.TestCase):
         self.assertEqual(self.found(), "")
 
     def test_a_definition_in_the_header_for_users(self):
-        path = self.root / check_rooms.DOOR
+        path = self.root / check_layers.DOOR
         self.addCleanup(path.write_text, path.read_text()) if path.exists() else \
             self.addCleanup(path.unlink)
         path.write_text("#pragma once\nnamespace impart {\nusing placement::Partition;\n}\n")

@@ -2,7 +2,7 @@
 """Checks that the library is what its plan says: a room is a folder, a namespace, a CMake target and
 a layer; torch and MPI stay where they belong; a name is defined once.
 
-    python3 tools/check_rooms.py [root of the repository]
+    python3 tools/check_layers.py [root of the repository]
 """
 
 import dataclasses
@@ -241,7 +241,7 @@ def check_names(house):
             rooms.setdefault(type.name, set()).add(room.name)
     for name in SHARED_NAMES:
         if len(rooms.get(name, ())) < 2:
-            yield f"tools/check_rooms.py: {name} is no longer a type of two rooms; take it off the list"
+            yield f"tools/check_layers.py: {name} is no longer a type of two rooms; take it off the list"
 
 
 def check_contributing(house):
