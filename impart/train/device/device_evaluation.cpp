@@ -4,11 +4,11 @@
 
 #include <torch/torch.h>
 
-#include "impart/cuda/images.h"
 #include "impart/cuda/signals.h"
 #include "impart/models/layers/worker_statistics.h"
 #include "impart/tensors/torch_compat.h"
 #include "impart/tensors/torch_stream.h"
+#include "impart/train/device/image_batch.h"
 
 namespace impart::train {
 namespace {
@@ -109,24 +109,12 @@ void DeviceEvaluation::begin(const EvaluationSpec& spec) {
 
 void DeviceEvaluation::compute(const Pass& pass) {
   models::set_worker_layout(model_, pass.layout);
-  const auto& pixels = images_.pixels;
-  torch::Tensor batch = torch::empty({pass.rows, pixels.size(1), pixels.size(2), pixels.size(3)},
-                                     images_.mean.options()
-                                         .dtype(half_ ? torch::kBFloat16 : torch::kFloat)
-                                         .memory_format(torch::MemoryFormat::ChannelsLast));
-  cuda::gather_images({.pixels = pixels.data_ptr<std::uint8_t>(),
-                       .channels = pixels.size(1),
-                       .height = pixels.size(2),
-                       .width = pixels.size(3),
-                       .mean = images_.mean.data_ptr<float>(),
-                       .deviation = images_.std.data_ptr<float>(),
-                       .ids = ids_.data_ptr<std::int64_t>(),
-                       .choices = choices_.defined() ? choices_.data_ptr<std::int32_t>() : nullptr,
-                       .step = state_at(step_state_),
-                       .rows = pass.rows,
-                       .batch = batch.data_ptr(),
-                       .element = half_ ? cuda::Element::kBfloat16 : cuda::Element::kFloat},
-                      tensors::current_stream());
+  const torch::Tensor batch = make_image_batch({.images = &images_,
+                                                .ids = ids_,
+                                                .choices = choices_,
+                                                .step = state_at(step_state_),
+                                                .rows = pass.rows,
+                                                .half = half_});
   const torch::Tensor logits = test_logits(model_, batch, planned_for_.mirror).contiguous();
   cuda::MeasureSignals call{
       .logits = logits.data_ptr<float>(),

@@ -2,12 +2,12 @@
 
 #include <torch/torch.h>
 
-#include "impart/cuda/images.h"
 #include "impart/cuda/signals.h"
 #include "impart/models/layers/layers.h"
 #include "impart/models/module_tree.h"
 #include "impart/tensors/torch_stream.h"
 #include "impart/train/device/device_rows.h"
+#include "impart/train/device/image_batch.h"
 
 namespace impart::train {
 namespace {
@@ -21,7 +21,12 @@ class ImageRows final : public DeviceRows {
   ~ImageRows() override { give_side_stream(nullptr); }
 
   void differentiate(const models::WorkerLayout& layout, DeviceUpdate& update) override {
-    const auto output = spec_.model->forward(gather_batch(layout.starts.back(), update));
+    const auto output = spec_.model->forward(make_image_batch({.images = &images_,
+                                                               .ids = ids_,
+                                                               .choices = choices_,
+                                                               .step = update.state(),
+                                                               .rows = layout.starts.back(),
+                                                               .half = spec_.half}));
     const torch::Tensor gradient = measure(output, update);
     output.logits.backward(gradient);
     side_.join();
@@ -32,30 +37,6 @@ class ImageRows final : public DeviceRows {
     models::visit_modules(*spec_.model, [&](const std::string&, torch::nn::Module& module) {
       if (auto* layer = module.as<models::ConvolutionImpl>()) layer->set_side_stream(side);
     });
-  }
-
-  torch::Tensor gather_batch(std::int64_t rows, DeviceUpdate& update) {
-    const bool half = spec_.half;
-    const auto& pixels = images_.pixels;
-    torch::Tensor batch = torch::empty({rows, pixels.size(1), pixels.size(2), pixels.size(3)},
-                                       images_.mean.options()
-                                           .dtype(half ? torch::kBFloat16 : torch::kFloat)
-                                           .memory_format(torch::MemoryFormat::ChannelsLast));
-    cuda::gather_images(
-        {.pixels = pixels.data_ptr<std::uint8_t>(),
-         .channels = pixels.size(1),
-         .height = pixels.size(2),
-         .width = pixels.size(3),
-         .mean = images_.mean.data_ptr<float>(),
-         .deviation = images_.std.data_ptr<float>(),
-         .ids = ids_.data_ptr<std::int64_t>(),
-         .choices = choices_.defined() ? choices_.data_ptr<std::int32_t>() : nullptr,
-         .step = update.state(),
-         .rows = rows,
-         .batch = batch.data_ptr(),
-         .element = half ? cuda::Element::kBfloat16 : cuda::Element::kFloat},
-        tensors::current_stream());
-    return batch;
   }
 
   /// Collects the signals and returns the gradient of the step's loss by the logits.
