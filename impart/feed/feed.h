@@ -39,12 +39,14 @@ struct DeviceBlocks {
   std::int64_t inputs = 0;  ///< tokens that a model reads of a block: a whole one has one more
 };
 
-/// What a plan needs of a data set that is on the device whole: images or blocks.
+/// What a plan needs on the device: images or blocks. Either the whole data set is there, or images
+/// come in turn: then what is said of examples is said of places, which are filled again and again.
 struct DevicePlan {
   const DeviceImages* images = nullptr;
   const DeviceBlocks* blocks = nullptr;
   torch::Tensor ids = {};      ///< int64: of the rows
   torch::Tensor choices = {};  ///< int32: packed CropFlip of every example; undefined: none
+  bool in_turn = false;        ///< rows of a batch are there from Feed::bring to the next call
 };
 
 /// Makes batches out of stored examples. What they are stored as, and where, is its secret.
@@ -64,9 +66,12 @@ class Feed {
   /// cannot be read and may not be skipped.
   virtual Batch next(store::PhaseSeconds& seconds) = 0;
 
-  /// All that the batches are made from, for those who make them on their own; nothing if not
-  /// everything is on the device. The rows are those of the last plan.
+  /// All that the batches are made from, for those who make them on their own; nothing if that is
+  /// not on the device. The rows are those of the last plan.
   virtual std::optional<DevicePlan> on_device() const { return std::nullopt; }
+  /// Where batches come in turn: what is put on the current stream from here on finds the plan's
+  /// next batch in its places, instead of next(). Time and errors as of next().
+  virtual void bring(store::PhaseSeconds& /*seconds*/) {}
 
   /// The examples that were skipped since the last call; their rows hold other examples of the
   /// same worker.

@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 
 #include <torch/types.h>
 
@@ -22,11 +23,19 @@ class BatchFormat {
   /// What the next batches are made of.
   virtual void begin(const FeedPlan& plan) = 0;
   /// The batch of the plan's rows from `first` on. `decoded` is uint8 [rows, bytes of a row], on
-  /// the host and only valid now.
+  /// the host, page-locked if the device is a GPU, and stays as it is until has_copied().
   virtual Batch make(const torch::Tensor& decoded, std::int64_t first) = 0;
+
+  /// As Feed has them.
+  virtual std::optional<DevicePlan> on_device() const { return std::nullopt; }
+  virtual void bring(const torch::Tensor& /*decoded*/, std::int64_t /*first*/) {}
+
+  /// Whether what was decoded for the last batch is not needed any more. Does not wait.
+  virtual bool has_copied() const { return true; }
 };
 
-/// Images: changed at random as the augmentation says, scaled and normalised as `set` says.
+/// Images: changed at random as the augmentation says, scaled and normalised as `set` says. To a
+/// GPU they travel as bytes, in turn (ImageTurns).
 std::unique_ptr<BatchFormat> make_image_format(std::shared_ptr<const data::ExampleSet> set,
                                                EpochAugmentation augmentation,
                                                torch::Device device);

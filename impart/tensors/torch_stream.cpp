@@ -75,6 +75,48 @@ void SideStream::join() {
   state_->is_used = false;
 }
 
+struct CopyStream::State {
+  struct Place {
+    at::cuda::CUDAEvent released, filled;
+  };
+  c10::cuda::CUDAStream stream = take_lane();
+  std::vector<Place> places;
+};
+
+CopyStream::CopyStream(std::size_t places) : state_(std::make_unique<State>()) {
+  state_->places.resize(places);
+}
+CopyStream::~CopyStream() {
+  idle_lanes().push_back(state_->stream);
+}
+
+std::size_t CopyStream::places() const {
+  return state_->places.size();
+}
+
+void CopyStream::release(std::size_t place) {
+  state_->places[place].released.record();
+}
+
+void CopyStream::fill(std::size_t place, const std::function<void()>& copies) {
+  state_->places[place].released.block(state_->stream);
+  const c10::cuda::CUDAStreamGuard guard(state_->stream);
+  copies();
+  state_->places[place].filled.record(state_->stream);
+}
+
+void CopyStream::join(std::size_t place) {
+  state_->places[place].filled.block(c10::cuda::getCurrentCUDAStream());
+}
+
+bool CopyStream::is_filled(std::size_t place) const {
+  return state_->places[place].filled.query();
+}
+
+void CopyStream::wait() const {
+  for (const State::Place& place : state_->places) place.filled.synchronize();
+}
+
 struct StreamLanes::State {
   struct Lane {
     c10::cuda::CUDAStream stream;

@@ -38,6 +38,33 @@ class SideStream {
   std::unique_ptr<State> state_;
 };
 
+/// Places on the device that copies from the host fill in turn, beside what computes: a stream of
+/// its own. Used by one thread at a time.
+class CopyStream {
+ public:
+  explicit CopyStream(std::size_t places);
+  ~CopyStream();
+  CopyStream(const CopyStream&) = delete;
+  CopyStream& operator=(const CopyStream&) = delete;
+
+  std::size_t places() const;
+  /// What is on the current stream now is the last that needs what the place holds.
+  void release(std::size_t place);
+  /// Lets `copies` fill a place, once it is released. Does not wait.
+  void fill(std::size_t place, const std::function<void()>& copies);
+  /// What comes next on the current stream runs after the place was filled.
+  void join(std::size_t place);
+
+  /// Whether the place was filled: what it was copied from may change. Does not wait.
+  bool is_filled(std::size_t place) const;
+  /// Waits until all places were.
+  void wait() const;
+
+ private:
+  struct State;
+  std::unique_ptr<State> state_;
+};
+
 /// Streams side by side, for work of many small kernels that does not depend on each other. Used by
 /// one thread at a time.
 class StreamLanes {

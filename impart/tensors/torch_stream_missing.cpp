@@ -32,6 +32,30 @@ void SideStream::join() {
   fail();
 }
 
+struct CopyStream::State {};
+CopyStream::CopyStream(std::size_t) {
+  fail();
+}
+CopyStream::~CopyStream() = default;
+std::size_t CopyStream::places() const {
+  fail();
+}
+void CopyStream::release(std::size_t) {
+  fail();
+}
+void CopyStream::fill(std::size_t, const std::function<void()>&) {
+  fail();
+}
+void CopyStream::join(std::size_t) {
+  fail();
+}
+bool CopyStream::is_filled(std::size_t) const {
+  fail();
+}
+void CopyStream::wait() const {
+  fail();
+}
+
 struct StreamLanes::State {};
 StreamLanes::StreamLanes(std::size_t) {
   fail();

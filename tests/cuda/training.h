@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include <torch/torch.h>
@@ -46,8 +47,14 @@ inline feed::EpochAugmentation augmentation(std::uint64_t examples) {
 class Training {
  public:
   Training(const config::RunConfig& config, torch::Device device)
+      : Training(
+            config, device,
+            feed::make_device_feed(feed::put_on_device(data().train, device), augmentation(300))) {}
+  /// Of the same 300 images, fed in another way.
+  Training(const config::RunConfig& config, torch::Device device,
+           std::unique_ptr<feed::Feed> train_feed)
       : communicator(comm::make_single_communicator()),
-        feed(feed::make_device_feed(feed::put_on_device(data().train, device), augmentation(300))),
+        feed(std::move(train_feed)),
         test(feed::make_device_feed(feed::put_on_device(data().test, device), augmentation(90))),
         engine({.config = config, .model = make_model(config, device), .feed = feed.get()},
                *communicator),

@@ -131,9 +131,8 @@ class JpegReader final : public PhotoReader {
     if (width < jpeg_.output_width) {
       guard([&] { jpeg_crop_scanline(&jpeg_, &from, &width); });
     }
-    row_.resize(jpeg_.output_width * kPixelBytes);
-    window_ =
-        std::span(row_).subspan((window.left - from) * kPixelBytes, window.width * kPixelBytes);
+    row_ = place_row(jpeg_.output_width * kPixelBytes);
+    window_ = row_.subspan((window.left - from) * kPixelBytes, window.width * kPixelBytes);
     skip_rows(window.top);
   }
 
@@ -168,6 +167,15 @@ class JpegReader final : public PhotoReader {
                                 errors_.message.data()));
   }
 
+  /// libjpeg-turbo writes rows past the caches if they begin where a vector would, and who reads
+  /// them at once waits for memory. These never begin there.
+  std::span<std::uint8_t> place_row(std::size_t bytes) {
+    constexpr std::size_t kVector = 64, kBeside = 8;
+    memory_.resize(bytes + 2 * kVector);
+    const std::size_t past = reinterpret_cast<std::uintptr_t>(memory_.data()) % kVector;
+    return std::span(memory_).subspan(kVector - past + kBeside, bytes);
+  }
+
   void read_row() {
     guard([this] {
       JSAMPROW row = row_.data();
@@ -195,8 +203,8 @@ class JpegReader final : public PhotoReader {
   jpeg_progress_mgr progress_{};
   std::size_t bytes_;
   bool is_cmyk_ = false;
-  std::vector<std::uint8_t> row_;
-  std::span<std::uint8_t> window_;
+  std::vector<std::uint8_t> memory_;
+  std::span<std::uint8_t> row_, window_;
 };
 
 }  // namespace

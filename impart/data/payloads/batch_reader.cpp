@@ -51,6 +51,7 @@ class BatchReader::Crew {
   std::uint64_t memory_bytes() const;
 
  private:
+  void make_room(std::size_t bytes);
   void open_batch();
   void wait_for(BatchSlot& slot, const std::function<void()>& pump);
   void read_here(BatchSlot& slot, const std::function<void()>& pump);
@@ -69,6 +70,7 @@ class BatchReader::Crew {
   std::size_t portion_rows_;
   BatchList list_;
   std::vector<std::vector<std::uint8_t>> own_buffers_;
+  std::vector<std::span<std::uint8_t>> buffers_;  ///< one per slot, own or the caller's
   std::atomic<std::uint64_t> payload_bytes_ = 0;
 
   mutable std::mutex mutex_;
@@ -92,11 +94,7 @@ BatchReader::Crew::Crew(BatchReaderSpec spec) : spec_(std::move(spec)) {
   }
   portion_rows_ = std::clamp<std::uint64_t>(kPortionBytes / spec_.row_bytes, 1, kLargestPortion);
   slots_.resize(spec_.threads == 0 ? 1 : spec_.batches_ahead + std::size_t{1});
-  if (!spec_.buffers.empty() && spec_.buffers.size() != slots_.size()) {
-    throw Error(
-        fmt::format("BatchReader: {} buffers instead of {}", spec_.buffers.size(), slots_.size()));
-  }
-  own_buffers_.resize(spec_.buffers.empty() ? slots_.size() : 0);
+  buffers_.resize(slots_.size());
   try {
     for (std::uint32_t i = 0; i < spec_.threads; ++i) threads_.emplace_back([this] { work(); });
   } catch (...) {
@@ -127,19 +125,32 @@ void BatchReader::Crew::begin(BatchList list) {
     largest = std::max(largest, end - start);
     start = end;
   }
-  const std::size_t bytes = largest * spec_.row_bytes;
-  for (std::vector<std::uint8_t>& buffer : own_buffers_) {
-    if (buffer.size() < bytes) buffer.resize(bytes);
-  }
-  for (const std::span<std::uint8_t> buffer : spec_.buffers) {
-    if (buffer.size() < bytes) throw Error("BatchReader: a buffer is smaller than a batch");
-  }
+  make_room(largest * spec_.row_bytes);
   list_ = std::move(list);
   {
     const std::lock_guard lock(mutex_);
     while (opened_ < std::min(slots_.size(), list_.ends.size())) open_batch();
   }
   work_.notify_all();
+}
+
+/// For batches of so many bytes.
+void BatchReader::Crew::make_room(std::size_t bytes) {
+  if (bytes <= buffers_.front().size()) return;
+  if (spec_.room) {
+    std::ranges::fill(buffers_, std::span<std::uint8_t>());  // they may be gone by now
+    std::vector<std::span<std::uint8_t>> given = spec_.room(slots_.size(), bytes);
+    const auto is_small = [&](std::span<std::uint8_t> buffer) { return buffer.size() < bytes; };
+    if (given.size() != slots_.size() || std::ranges::any_of(given, is_small)) {
+      throw Error(fmt::format("BatchReader: not the {} buffers of {} bytes that it asked for",
+                              slots_.size(), bytes));
+    }
+    buffers_ = std::move(given);
+    return;
+  }
+  own_buffers_.resize(slots_.size());
+  for (std::vector<std::uint8_t>& buffer : own_buffers_) buffer.resize(bytes);
+  buffers_.assign(own_buffers_.begin(), own_buffers_.end());
 }
 
 void BatchReader::Crew::abandon() {
@@ -156,10 +167,8 @@ void BatchReader::Crew::open_batch() {
   const std::size_t place = opened_ % slots_.size();
   const std::size_t start = opened_ == 0 ? 0 : list_.ends[opened_ - 1];
   const std::size_t rows = list_.ends[opened_] - start;
-  const std::span<std::uint8_t> buffer =
-      spec_.buffers.empty() ? std::span(own_buffers_[place]) : spec_.buffers[place];
   slots_[place].open(std::span(list_.rows).subspan(start, rows),
-                     buffer.first(rows * spec_.row_bytes));
+                     buffers_[place].first(rows * spec_.row_bytes));
   ++opened_;
 }
 
@@ -337,8 +346,7 @@ FailedRow BatchReader::Crew::failure_of(std::size_t row, ExampleId id) const {
 
 std::uint64_t BatchReader::Crew::memory_bytes() const {
   std::uint64_t bytes = payload_bytes_;
-  for (const std::vector<std::uint8_t>& buffer : own_buffers_) bytes += buffer.size();
-  for (const std::span<std::uint8_t> buffer : spec_.buffers) bytes += buffer.size();
+  for (const std::span<std::uint8_t> buffer : buffers_) bytes += buffer.size();
   return bytes;
 }
 

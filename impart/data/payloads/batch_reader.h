@@ -34,10 +34,12 @@ struct BatchReaderSpec {
   std::function<std::string(ExampleId)> describe = {};
 
   OnBadExample on_bad_example = OnBadExample::kFail;
-  /// Where batches are decoded to, in turn: batches_ahead + 1 of them (1 without threads), each as
-  /// large as the largest batch, in memory of the caller, which must outlive the reader. Empty: the
-  /// reader has its own.
-  std::vector<std::span<std::uint8_t>> buffers = {};
+  /// Gives `count` buffers of `bytes` each, which batches are decoded to in turn. Called by begin()
+  /// when a batch is larger than any before; what it gave until then is not used any more. The
+  /// memory is the caller's, and must outlive the reader. Empty: the reader has its own.
+  using Room =
+      std::function<std::vector<std::span<std::uint8_t>>(std::size_t count, std::size_t bytes)>;
+  Room room = {};
 };
 
 /// A row of a batch: an example, and the worker that visits it.

@@ -55,7 +55,7 @@ class EvaluationMode {
 bool DeviceEvaluation::can_run(const feed::Feed& feed, const comm::Communicator& communicator) {
   const auto placed = feed.on_device();
   return feed.device().is_cuda() && cuda::has_kernels() && communicator.size() == 1 && placed &&
-         placed->images != nullptr;
+         placed->images != nullptr && !placed->in_turn;
 }
 
 DeviceEvaluation::DeviceEvaluation(models::Classifier& model, feed::Feed& feed, bool half)

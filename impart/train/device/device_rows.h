@@ -20,7 +20,7 @@ struct DeviceRowsSpec {
   bool half = false;           ///< whether the model takes bfloat16 images
   double label_smoothing = 0;  ///< as in OptimizerConfig
   bool weighted = false;       ///< whether examples have weights in some epochs
-  feed::Feed* feed = nullptr;  ///< must have everything on the device
+  feed::Feed* feed = nullptr;  ///< must have a DevicePlan
 };
 
 /// The rows of an epoch, which a GPU finds without the host's help: which of them a step has, it
@@ -44,6 +44,9 @@ class DeviceRows {
 
  protected:
   explicit DeviceRows(const DeviceRowsSpec& spec) : spec_(spec) {}
+
+  /// Takes what rows are made from. Whether it is where it was.
+  virtual bool take_data(const feed::DevicePlan& plan) = 0;
 
   DeviceRowsSpec spec_;
   torch::Tensor ids_;        ///< int64 [room]

@@ -1,4 +1,5 @@
-// Images that are on a GPU: own kernels gather a batch and take its measures.
+// Images that are on a GPU, or come there in turn: own kernels gather a batch and take its
+// measures.
 
 #include <torch/torch.h>
 
@@ -14,10 +15,7 @@ namespace {
 
 class ImageRows final : public DeviceRows {
  public:
-  explicit ImageRows(const DeviceRowsSpec& spec)
-      : DeviceRows(spec), images_(*spec.feed->on_device()->images) {
-    give_side_stream(&side_);
-  }
+  explicit ImageRows(const DeviceRowsSpec& spec) : DeviceRows(spec) { give_side_stream(&side_); }
   ~ImageRows() override { give_side_stream(nullptr); }
 
   void differentiate(const models::WorkerLayout& layout, DeviceUpdate& update) override {
@@ -33,6 +31,12 @@ class ImageRows final : public DeviceRows {
   }
 
  private:
+  bool take_data(const feed::DevicePlan& plan) override {
+    const bool stayed = images_.pixels.is_same(plan.images->pixels);
+    images_ = *plan.images;
+    return stayed;
+  }
+
   void give_side_stream(tensors::SideStream* side) {
     models::visit_modules(*spec_.model, [&](const std::string&, torch::nn::Module& module) {
       if (auto* layer = module.as<models::ConvolutionImpl>()) layer->set_side_stream(side);

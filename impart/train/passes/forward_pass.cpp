@@ -50,7 +50,8 @@ torch::Tensor measure_own(const ForwardPassSpec& spec, feed::FeedPlan plan) {
   const auto rows = static_cast<std::int64_t>(plan.ids.size());
   if (spec.feed->device().is_cuda()) {
     const auto placed = spec.feed->on_device();
-    make_even(plan, placed && placed->images != nullptr ? kPassBatchOnDevice : kPassBatch);
+    const bool has_all = placed && placed->images != nullptr && !placed->in_turn;
+    make_even(plan, has_all ? kPassBatchOnDevice : kPassBatch);
   }
   const torch::NoGradGuard no_grad;
   spec.model->eval();

@@ -30,8 +30,8 @@ std::unique_ptr<DeviceEnd> make_device_end(const StepContext& context);
 
 /// One pass whose gradients are taken from where the backward pass put them.
 std::unique_ptr<Step> make_device_step(const StepContext& context, std::unique_ptr<DeviceEnd> end);
-/// The same where all examples are on the device: whole steps are recorded, then replayed. See
-/// DeviceSteps.
+/// The same where all examples are on the device, or come there in turn: whole steps are recorded,
+/// then replayed. See DeviceSteps.
 std::unique_ptr<Step> make_recorded_step(const StepContext& context,
                                          std::unique_ptr<DeviceEnd> end);
 

@@ -190,6 +190,13 @@ feed::Batch EpochPasses::next_batch() {
   return batch;
 }
 
+void EpochPasses::bring_batch() {
+  const PhaseTimer timer(*spec_.clock, &store::PhaseSeconds::data_wait);
+  store::PhaseSeconds waited;
+  spec_.feed->bring(waited);
+  if (waited.exchange > 0) spec_.clock->rename(&store::PhaseSeconds::exchange);
+}
+
 torch::Tensor EpochPasses::forward_losses(const WorkerGroup& group, std::uint32_t step) {
   set_layout(group, step);
   const feed::Batch batch = next_batch();

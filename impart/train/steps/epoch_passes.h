@@ -96,6 +96,8 @@ class EpochPasses {
   void set_layout(const WorkerGroup& group, std::uint32_t step);
   const models::WorkerLayout& layout() const { return *layout_; }
 
+  /// Where batches come to the device in turn: what is started from here on finds the next one.
+  void bring_batch();
   /// The forward pass of a group with the feed's next batch: what training minimises, of every
   /// example, times its weight. Its signals are collected; they do not know of weights.
   torch::Tensor forward_losses(const WorkerGroup& group, std::uint32_t step);

@@ -1,4 +1,5 @@
-// A step on a GPU that has all examples: recorded once, then replayed.
+// A step on a GPU that has all examples, or to which they come in turn: recorded once, then
+// replayed.
 
 #include <utility>
 
@@ -15,6 +16,7 @@ class RecordedStep final : public Step {
   RecordedStep(const StepContext& context, std::unique_ptr<DeviceEnd> end)
       : context_(context),
         end_(std::move(end)),
+        in_turn_(context.feed->on_device()->in_turn),
         steps_({.signals = context.signals,
                 .model = context.model,
                 .half = context.half_weights != nullptr,
@@ -30,6 +32,7 @@ class RecordedStep final : public Step {
     EpochPasses& passes = *context_.passes;
     // A process whose workers have no examples left still takes part in the sum.
     const auto& groups = passes.groups_of(step);
+    if (in_turn_ && !groups.empty()) passes.bring_batch();
     const WorkerGroup group = groups.empty() ? WorkerGroup{} : groups.front();
     passes.set_layout(group, step);
     steps_.run({.layout = &passes.layout(),
@@ -50,6 +53,7 @@ class RecordedStep final : public Step {
  private:
   StepContext context_;
   std::unique_ptr<DeviceEnd> end_;
+  bool in_turn_;  ///< whether batches have to be brought
   DeviceSteps steps_;
 };
 

@@ -236,17 +236,36 @@ TEST_P(BatchReaderWith, SurvivesWhatThePumpThrows) {
 
 TEST_P(BatchReaderWith, DecodesIntoTheCallersBuffers) {
   BatchReaderSpec spec = spec_with(GetParam());
-  std::vector<std::vector<std::uint8_t>> buffers(GetParam() == 0 ? 1 : 3,
-                                                 std::vector<std::uint8_t>(8 * kImageBytes));
-  spec.buffers.assign(buffers.begin(), buffers.end());
+  std::vector<std::vector<std::uint8_t>> buffers;
+  int asked = 0;
+  spec.room = [&](std::size_t count, std::size_t bytes) {
+    ++asked;
+    buffers.assign(count, std::vector<std::uint8_t>(bytes));
+    return std::vector<std::span<std::uint8_t>>(buffers.begin(), buffers.end());
+  };
   BatchReader reader(spec);
-  reader.begin(list_of({8, 8, 5, 8}));
-  for (std::size_t b = 0; b < 4; ++b) {
-    EXPECT_EQ(reader.next().decoded.data(), buffers[b % buffers.size()].data());
+  for (const std::size_t most : {8u, 6u, 9u}) {
+    reader.begin(list_of({most, most, 5, most}));
+    for (std::size_t b = 0; b < 4; ++b) {
+      EXPECT_EQ(reader.next().decoded.data(), buffers[b % buffers.size()].data());
+    }
   }
-  EXPECT_THROW(reader.begin(list_of({9})), Error);
-  spec.buffers.emplace_back();
-  EXPECT_THROW(BatchReader{spec}, Error);
+  EXPECT_EQ(buffers.size(), GetParam() == 0 ? 1u : 3u);
+  EXPECT_EQ(asked, 2);
+  EXPECT_EQ(buffers.front().size(), 9 * kImageBytes);
+}
+
+TEST_P(BatchReaderWith, RefusesOtherBuffersThanItAskedFor) {
+  BatchReaderSpec spec = spec_with(GetParam());
+  std::vector<std::uint8_t> memory(100 * kImageBytes);
+  spec.room = [&](std::size_t count, std::size_t bytes) {
+    return std::vector(count, std::span(memory).first(bytes - 1));
+  };
+  EXPECT_THROW(BatchReader(spec).begin(list_of({8})), Error);
+  spec.room = [&](std::size_t count, std::size_t bytes) {
+    return std::vector(count + 1, std::span(memory).first(bytes));
+  };
+  EXPECT_THROW(BatchReader(spec).begin(list_of({8})), Error);
 }
 
 TEST_P(BatchReaderWith, HoldsNoMoreThanItMay) {
