@@ -10,7 +10,11 @@ if(IMPART_CUDA)
   # they look for a GPU on the machine that builds.
   set(TORCH_CUDA_ARCH_LIST "9.0")
 endif()
-find_package(Torch REQUIRED)
+if(IMPART_TORCH_CPU)
+  find_package(TorchCpu 2 REQUIRED)
+else()
+  find_package(Torch REQUIRED)
+endif()
 find_package(OpenMP REQUIRED COMPONENTS CXX)
 
 include(ImpartTorchTarget)

@@ -1,5 +1,5 @@
 # impart::torch: LibTorch as impart's libraries use it. The build includes this file, and so does
-# the installed package, after find_package(Torch) and find_package(OpenMP).
+# the installed package, after find_package(Torch or TorchCpu) and find_package(OpenMP).
 if(TARGET impart::torch)
   return()
 endif()

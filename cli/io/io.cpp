@@ -133,15 +133,19 @@ cost::TimeSpec time_spec(const IoOptions& options, const cost::Machine& machine,
       options.machine.steps
           ? std::max<std::uint64_t>(1, std::uint64_t{*options.machine.steps} * said / workers)
           : cost::steps_per_epoch(examples, workers, prediction.config.workers.batch);
+  const std::uint32_t nodes = std::max(1u, workers * processes / said);
+  config::RunConfig config = prediction.config;
+  config.workers.count = workers;
   return {.machine = machine,
           .layout = read_layout(options.machine),
-          .nodes = std::max(1u, workers * processes / said),
+          .nodes = nodes,
           .workers = workers,
           .examples = examples,
           .payload_bytes = prediction.spec.payload_bytes,
           .steps = static_cast<double>(steps),
           .parameters = prediction.parameters,
-          .arrivals_last = prediction.base.arrivals_last};
+          .arrivals_last = prediction.base.arrivals_last,
+          .statistics = cost::shared_statistics(config, nodes)};
 }
 
 void simulate(const std::vector<cost::IoStrategy>& strategies, IoPrediction& prediction) {
@@ -332,6 +336,9 @@ void add_io_command(CLI::App& app) {
       "the\n"
       "             steps over what stayed with exchange.arrivals_last=true, else not\n"
       "  forward    passes that only learn the importance: a third of a step each, never hidden\n"
+      "  statistics of batch norms that are shared: log2(n) rounds for each norm in the forward "
+      "and "
+      "the\n             backward pass, never hidden\n"
       "  gradients  a ring, 2(n-1)/n of their bytes and 2(n-1) latencies per step; they hide "
       "behind\n"
       "             the backward pass, two thirds of a step\n"

@@ -77,6 +77,7 @@ void add_seconds(Json& json, const std::string& epoch, const cost::EpochTime& ti
   add("reading", time.reading);
   add("exchange", time.exchange);
   add("gradient", time.gradients);
+  json[epoch + "_statistics_seconds"] = time.statistics;
 }
 
 /// A row as names and values, for CSV and JSON alike.

@@ -25,7 +25,7 @@ std::string seconds_table(const IoPrediction& prediction) {
   };
   using Time = cost::EpochTime;
   const double nodes = prediction.time->nodes;
-  const std::vector<StrategyColumn> columns = {
+  std::vector<StrategyColumn> columns = {
       column("reading", [](const Time& time) { return time.reading.seconds; }),
       column("exchange", [](const Time& time) { return time.exchange.seconds; }),
       column("forward", [](const Time& time) { return time.forward; }),
@@ -34,6 +34,10 @@ std::string seconds_table(const IoPrediction& prediction) {
       column("epoch", [](const Time& time) { return time.total(); }),
       column("all nodes", [=](const Time& time) { return nodes * time.total(); }),
   };
+  if (prediction.time->statistics.nodes > 1) {
+    columns.insert(columns.begin() + 4,
+                   column("statistics", [](const Time& time) { return time.statistics; }));
+  }
   return strategy_table(prediction, columns, true);
 }
 

@@ -31,8 +31,9 @@ struct ModelName {
   data::Task task;           ///< what it learns
   bool has_stem = false;     ///< model.stem changes it
   bool has_dropout = false;  ///< model.dropout changes it
-  /// Channels of all its norms together; 0: it has none, and model.norm changes nothing.
-  std::uint32_t norm_channels = 0;
+  /// Its norms, and channels of all of them together; 0: it has none, and model.norm changes
+  /// nothing.
+  std::uint32_t norms = 0, norm_channels = 0;
   GptSize gpt = {};
 };
 
@@ -43,29 +44,40 @@ inline constexpr ModelName kModelNames[] = {
      .input = data::Input::kImages,
      .task = data::kClasses,
      .has_stem = true,
+     .norms = 20,
      .norm_channels = 4800},
     {.name = "resnet34",
      .summary = "residual network, 34 layers, 21.3 M parameters",
      .input = data::Input::kImages,
      .task = data::kClasses,
      .has_stem = true,
+     .norms = 36,
      .norm_channels = 8512},
     {.name = "resnet50",
      .summary = "residual network of bottlenecks, 50 layers, 23.5 M parameters",
      .input = data::Input::kImages,
      .task = data::kClasses,
      .has_stem = true,
+     .norms = 53,
      .norm_channels = 26560},
     {.name = "small-cnn",
      .summary = "three convolutions with norms, 0.1 M parameters",
      .input = data::Input::kImages,
      .task = data::kClasses,
+     .norms = 3,
      .norm_channels = 224},
     {.name = "fast-cnn",
      .summary = "seven convolutions with norms for small images, 3.0 M parameters",
      .input = data::Input::kImages,
      .task = data::kClasses,
+     .norms = 6,
      .norm_channels = 1408},
+    {.name = "fast-cnn-wide",
+     .summary = "ten convolutions with norms and shortcuts for small images, 9.9 M parameters",
+     .input = data::Input::kImages,
+     .task = data::kClasses,
+     .norms = 9,
+     .norm_channels = 3072},
     {.name = "mlp",
      .summary = "two hidden layers of 256, no norm",
      .input = data::Input::kImages,

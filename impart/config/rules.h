@@ -30,6 +30,8 @@ struct DataFacts {
 struct Facts {
   OwnParts own = {};
   std::optional<bool> has_gpu = {};  ///< whether a CUDA device can be used
+  /// Whether the CPU multiplies bfloat16: that of the machine that trains, so only a run knows it.
+  std::optional<bool> cpu_has_bf16 = {};
   std::optional<std::uint32_t> processes = {};
   std::optional<DataFacts> data = {};
   /// Whether a kernel changes the weights after each step: the engine knows, from its kernels and

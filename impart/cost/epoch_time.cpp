@@ -1,6 +1,7 @@
 #include "impart/cost/epoch_time.h"
 
 #include <algorithm>
+#include <bit>
 
 namespace impart::cost {
 namespace {
@@ -80,6 +81,14 @@ Overlapped time_gradients(const TimeSpec& spec, double steps) {
   return {steps * each, steps * std::min(each, kBackwardShare * spec.machine.step)};
 }
 
+double time_statistics(const TimeSpec& spec, double steps) {
+  const SharedStatistics& shared = spec.statistics;
+  if (shared.nodes < 2) return 0;
+  const double rounds = std::bit_width(shared.nodes - 1);  // ⌈log₂ nodes⌉
+  return steps * rounds *
+         (shared.sums * spec.machine.latency + seconds_of(shared.bytes, spec.machine.network));
+}
+
 }  // namespace
 
 EpochTime time_epoch(const IoCost& cost, const TimeSpec& spec, double exchanging) {
@@ -91,6 +100,7 @@ EpochTime time_epoch(const IoCost& cost, const TimeSpec& spec, double exchanging
   time.reading = time_reading(cost, spec, time.compute + time.forward);
   time.exchange = time_exchange(cost, spec, time.compute, exchanging);
   time.gradients = time_gradients(spec, steps);
+  time.statistics = time_statistics(spec, steps);
   return time;
 }
 

@@ -16,6 +16,9 @@ namespace impart::cost {
 //   forward    passes that only look at examples take a third of a step; nothing hides them.
 //   gradients  go round in a ring, 2(n−1)/n of them per node and 2(n−1) messages one after another
 //              in each step, while the backward pass runs: two thirds of a step.
+//   statistics of batch norms that workers share are summed where they are needed: each norm waits
+//              in the forward and again in the backward pass for ⌈log₂ m⌉ rounds of messages, m
+//              nodes sharing. Nothing hides them.
 //
 // Nodes wait for none but themselves: all send and read alike, on a network without congestion.
 // What reading and exchange take from each other, and the signals (4 bytes per example and epoch),
@@ -28,6 +31,13 @@ enum class StoreLayout {
   kReplicated,   ///< every node reads what it visits from the data set's files
 };
 
+/// Sums that batch norms of several nodes share (`workers.batch_norm`), in a step.
+struct SharedStatistics {
+  std::uint32_t sums = 0;   ///< one after another: two of each norm
+  double bytes = 0;         ///< of all of them, of a node
+  std::uint32_t nodes = 1;  ///< that share them
+};
+
 struct TimeSpec {
   Machine machine = {};
   StoreLayout layout = StoreLayout::kDirectories;
@@ -38,6 +48,7 @@ struct TimeSpec {
   double steps = 0;              ///< of a node, in an epoch that visits every example once
   std::uint64_t parameters = 0;  ///< of the model; 0: gradients take no time
   bool arrivals_last = false;
+  SharedStatistics statistics = {};
 };
 
 /// Seconds that something takes, and how many of them pass while a node computes.
@@ -50,13 +61,14 @@ struct Overlapped {
 
 /// Seconds of an epoch, of each node: all nodes work at the same time.
 struct EpochTime {
-  double compute = 0;  ///< in training steps
-  double forward = 0;  ///< in passes that only learn the importance
+  double compute = 0;     ///< in training steps
+  double forward = 0;     ///< in passes that only learn the importance
+  double statistics = 0;  ///< waiting for sums of batch norms
   Overlapped reading = {}, exchange = {}, gradients = {};
 
   double hidden() const { return reading.hidden + exchange.hidden + gradients.hidden; }
   double total() const {
-    return compute + forward + reading.waits() + exchange.waits() + gradients.waits();
+    return compute + forward + statistics + reading.waits() + exchange.waits() + gradients.waits();
   }
 };
 

@@ -3,6 +3,7 @@
 #include <cstdint>
 
 #include "impart/config/config.h"
+#include "impart/cost/epoch_time.h"
 
 namespace impart::cost {
 
@@ -12,5 +13,8 @@ namespace impart::cost {
 /// processes have, each sends its sums, under `reduce: exact` those of each worker, to the others.
 /// 0 where groups lie within processes, and for models without batch norm.
 double statistics_bytes_per_step(const config::RunConfig& config, std::uint32_t processes);
+
+/// The same as what a node waits for, where each process is one.
+SharedStatistics shared_statistics(const config::RunConfig& config, std::uint32_t processes);
 
 }  // namespace impart::cost

@@ -11,6 +11,7 @@
 #include "impart/comm/job.h"
 #include "impart/core/error.h"
 #include "impart/core/file.h"
+#include "impart/core/processor.h"
 #include "impart/data/text/tokenizer.h"
 #include "impart/placement/starts.h"
 #include "impart/run/checkpoint.h"
@@ -69,6 +70,7 @@ config::Facts first_facts(const RunSpec& spec, const comm::Communicator& communi
                   .model = spec.own_model != nullptr,
                   .data = spec.own_data != nullptr},
           .has_gpu = torch::cuda::is_available(),
+          .cpu_has_bf16 = has_bfloat16_products(read_processor()),
           .processes = communicator.size()};
 }
 

@@ -25,6 +25,8 @@ struct Example {
 
 const Facts kTwoProcesses{.processes = 2};
 const Facts kNoGpu{.has_gpu = false};
+const Facts kPlainCpu{.cpu_has_bf16 = false};
+const Facts kHalfCpu{.cpu_has_bf16 = true};
 const Facts kImages{.data = DataFacts{.examples = 50, .input = data::Input::kImages}};
 const Facts kTruth{.data =
                        DataFacts{.examples = 50, .input = data::Input::kImages, .has_truth = true}};
@@ -47,7 +49,9 @@ const std::map<std::string_view, Example> kExamples = {
     {"name-in-paths", {{"name=a/b"}, {"name=a-b"}}},
     {"output-is-given", {{"output="}, {"output=runs"}}},
     {"output-placeholders", {{"output=runs/{date}"}, {"output=runs/{seed}/{name}"}}},
-    {"precision-of-cpu", {{"precision=bf16", "device=cpu"}, {"precision=bf16", "device=auto"}}},
+    {"precision-of-cpu", {{"precision=tf32", "device=cpu"}, {"precision=bf16", "device=cpu"}}},
+    {"bf16-of-cpu",
+     {{"precision=bf16", "device=cpu"}, {"precision=bf16", "device=cpu"}, kPlainCpu, kHalfCpu}},
     {"transport-of-cpu", {{"workers.transport=nccl"}, {"workers.transport=mpi"}, kNoGpu, kNoGpu}},
     {"device-is-there", {{"device=cuda"}, {"device=auto"}, kNoGpu, kNoGpu}},
     {"mirrors-show-images",
@@ -257,9 +261,9 @@ TEST(Rules, SayWhatASelectionWouldHaveToKnow) {
 TEST(Rules, AreTheSameForPlansAndRuns) {
   RunConfig config;
   config.device = RunConfig::Device::kCpu;
-  config.precision = RunConfig::Precision::kBf16;
+  config.precision = RunConfig::Precision::kTf32;
   const std::string refusal = testing::config_error([&] { validate(config); });
-  EXPECT_EQ(refusal, "precision: tf32 and bf16 are for NVIDIA GPUs; on the CPU take fp32");
+  EXPECT_EQ(refusal, "precision: tf32 is for NVIDIA GPUs; on the CPU take bf16 or fp32");
   EXPECT_EQ(testing::config_error([&] { check_rules(config, {.has_gpu = true, .processes = 2}); }),
             refusal);
   config = RunConfig{};
@@ -267,6 +271,26 @@ TEST(Rules, AreTheSameForPlansAndRuns) {
   config.model.name = "gpt-mini";
   EXPECT_EQ(testing::config_error([&] { validate(config); }),
             "model.name: gpt-mini is for language, but data.name: cifar10 is images");
+}
+
+TEST(Rules, JudgeBfloat16ByTheCpuThatTrains) {
+  RunConfig config;
+  config.precision = RunConfig::Precision::kBf16;
+  const std::string refusal =
+      "precision: bf16, but this machine's CPU does not multiply bfloat16 (neither AVX-512 BF16 "
+      "nor "
+      "AMX), and would be slower with it; take fp32";
+  for (const auto device : {RunConfig::Device::kCpu, RunConfig::Device::kAuto}) {
+    config.device = device;
+    // Where it will run is not known here.
+    EXPECT_NO_THROW(validate(config));
+    EXPECT_NO_THROW(check_rules(config, {.has_gpu = false, .cpu_has_bf16 = true}));
+    EXPECT_EQ(testing::config_error(
+                  [&] { check_rules(config, {.has_gpu = false, .cpu_has_bf16 = false}); }),
+              refusal);
+  }
+  // A GPU does it, whatever the CPU can.
+  EXPECT_NO_THROW(check_rules(config, {.has_gpu = true, .cpu_has_bf16 = false}));
 }
 
 TEST(Rules, JudgeNamesOfAProgramsOwnOnlyByWhatIsLoaded) {

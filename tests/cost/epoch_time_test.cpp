@@ -106,6 +106,18 @@ TEST(EpochTime, GradientsGoRoundARingDuringTheBackwardPass) {
   EXPECT_EQ(time_epoch(cost_of({}), spec).gradients.seconds, 0);
 }
 
+TEST(EpochTime, NormsWaitForTheirSumsInEveryStep) {
+  TimeSpec spec = four_nodes();
+  const double before = time_epoch(cost_of({}), spec).total();
+  // Two rounds of 6 messages of 1 ms and of 3000 bytes at 1 MB/s, 50 times.
+  spec.statistics = {.sums = 6, .bytes = 3000, .nodes = 4};
+  const EpochTime time = time_epoch(cost_of({}), spec);
+  EXPECT_DOUBLE_EQ(time.statistics, 50 * 2 * (0.006 + 0.003));
+  EXPECT_DOUBLE_EQ(time.total(), before + time.statistics);
+  spec.statistics.nodes = 5;  // a third round
+  EXPECT_DOUBLE_EQ(time_epoch(cost_of({}), spec).statistics, 50 * 3 * (0.006 + 0.003));
+}
+
 TEST(EpochTime, AFileSystemIsSharedAndBehindTheNetwork) {
   TimeSpec spec = four_nodes();
   spec.layout = StoreLayout::kReplicated;

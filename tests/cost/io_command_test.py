@@ -198,6 +198,16 @@ class SecondsTest(IoTest):
         self.assertGreater(last["epoch_exchange_seconds"], 0)
         self.assertEqual(last["epoch_exchange_seconds"], last["epoch_exchange_hidden_seconds"])
 
+    def test_shared_statistics_are_waited_for(self):
+        some = [*SMALL, *self.MACHINE, "--strategy", "local", "--steps-per-epoch", 7]
+        own = self.strategies(*some)["local"]
+        shared = self.strategies("workers.batch_norm=shared", *some)["local"]
+        self.assertEqual(own["epoch_statistics_seconds"], 0)
+        # 7 times two rounds: 6 messages of 1 ms, and twice 224 channels of two doubles at 125 MB/s.
+        self.assertAlmostEqual(shared["epoch_statistics_seconds"], 7 * 2 * (6e-3 + 7168 / 125e6))
+        self.assertAlmostEqual(shared["epoch_seconds"] - own["epoch_seconds"],
+                               shared["epoch_statistics_seconds"])
+
     def test_a_machine_has_a_name_or_a_file_and_flags_win(self):
         def machine(*args):
             done = self.succeed(*SMALL, "--strategy", "local", "--json", *args)

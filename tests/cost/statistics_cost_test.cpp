@@ -46,5 +46,20 @@ TEST(StatisticsCost, IsARowOfEachWorkerIfItIsExact) {
   EXPECT_DOUBLE_EQ(bytes_of(8, 3, 2, true), 2 * 3 * 1 * kRow);
 }
 
+TEST(StatisticsCost, IsWaitedForTwicePerNorm) {
+  config::RunConfig config;
+  config.model.name = "small-cnn";
+  config.workers = {.count = 8, .batch_norm = config::WorkersConfig::kWholeStep};
+  const SharedStatistics all = shared_statistics(config, 4);
+  EXPECT_EQ(all.sums, 2 * 3);
+  EXPECT_EQ(all.nodes, 4);
+  EXPECT_DOUBLE_EQ(all.bytes, 2 * kRow);
+  config.workers.batch_norm = 4;  // two processes have the workers of a group
+  EXPECT_EQ(shared_statistics(config, 4).nodes, 2);
+  EXPECT_EQ(shared_statistics(config, 2).nodes, 1);
+  config.model.norm = config::Norm::kGroup;
+  EXPECT_EQ(shared_statistics(config, 4).nodes, 1);
+}
+
 }  // namespace
 }  // namespace impart::cost

@@ -1,5 +1,8 @@
 #include "impart/models/layers/group_norm.h"
 
+#include <cstdint>
+#include <utility>
+
 #include <gtest/gtest.h>
 #include <torch/torch.h>
 
@@ -75,14 +78,16 @@ std::shared_ptr<Classifier> make(const config::ModelName& row, config::Norm norm
   return model;
 }
 
-std::int64_t norm_channels(torch::nn::Module& model) {
-  std::int64_t channels = 0;
+/// How many norms there are, and the channels of all of them.
+std::pair<std::uint32_t, std::uint32_t> count_norms(torch::nn::Module& model) {
+  std::uint32_t norms = 0, channels = 0;
   visit_modules(model, [&](const std::string&, torch::nn::Module& module) {
     if (auto* norm = dynamic_cast<NormLayer*>(&module)) {
-      channels += norm->named_parameters()["weight"].numel();
+      ++norms;
+      channels += static_cast<std::uint32_t>(norm->named_parameters()["weight"].numel());
     }
   });
-  return channels;
+  return {norms, channels};
 }
 
 TEST(GroupNorm, TakesThePlaceOfBatchNormInEveryModelThatHasSome) {
@@ -90,8 +95,8 @@ TEST(GroupNorm, TakesThePlaceOfBatchNormInEveryModelThatHasSome) {
     if (row.input != data::Input::kImages) continue;
     SCOPED_TRACE(row.name);
     auto batch = make(row, config::Norm::kBatch), group = make(row, config::Norm::kGroup);
-    EXPECT_EQ(norm_channels(*batch), row.norm_channels);
-    EXPECT_EQ(norm_channels(*group), row.norm_channels);
+    EXPECT_EQ(count_norms(*batch), std::pair(row.norms, row.norm_channels));
+    EXPECT_EQ(count_norms(*group), std::pair(row.norms, row.norm_channels));
     EXPECT_TRUE(group->buffers().empty());
     EXPECT_EQ(batch->named_parameters().keys(), group->named_parameters().keys());
     const torch::Tensor images = random_tensor({2, 3, 8, 8}, 1);

@@ -37,10 +37,20 @@ constexpr Rule kRunRules[] = {
     {"precision-of-cpu",
      {"precision", "device"},
      [](const Situation& s) {
-       return s.config.precision != RunConfig::Precision::kFp32 && is_on_cpu(s);
+       return s.config.precision == RunConfig::Precision::kTf32 && is_on_cpu(s);
      },
      [](const Situation&) -> std::string {
-       return "precision: tf32 and bf16 are for NVIDIA GPUs; on the CPU take fp32";
+       return "precision: tf32 is for NVIDIA GPUs; on the CPU take bf16 or fp32";
+     }},
+    {"bf16-of-cpu",
+     {"precision", "device"},
+     [](const Situation& s) {
+       return s.config.precision == RunConfig::Precision::kBf16 && is_on_cpu(s) &&
+              !s.facts.cpu_has_bf16.value_or(true);
+     },
+     [](const Situation&) -> std::string {
+       return "precision: bf16, but this machine's CPU does not multiply bfloat16 (neither AVX-512 "
+              "BF16 nor AMX), and would be slower with it; take fp32";
      }},
     {"transport-of-cpu",
      {"workers.transport", "device"},

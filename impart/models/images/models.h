@@ -46,7 +46,8 @@ struct ModelSpec {
 /// ConfigError if a number of the spec is not positive.
 using ModelFactory = std::shared_ptr<Classifier>(const ModelSpec& spec);
 
-ModelFactory make_resnet18, make_resnet34, make_resnet50, make_small_cnn, make_fast_cnn, make_mlp;
+ModelFactory make_resnet18, make_resnet34, make_resnet50, make_small_cnn, make_fast_cnn,
+    make_fast_cnn_wide, make_mlp;
 
 /// What they are called and what they are: config/model_names.h.
 inline constexpr Entry<ModelFactory> kModels[] = {
@@ -55,6 +56,7 @@ inline constexpr Entry<ModelFactory> kModels[] = {
     config::model_entry("resnet50", make_resnet50),
     config::model_entry("small-cnn", make_small_cnn),
     config::model_entry("fast-cnn", make_fast_cnn),
+    config::model_entry("fast-cnn-wide", make_fast_cnn_wide),
     config::model_entry("mlp", make_mlp),
 };
 static_assert(config::has_all_models(kModels, data::Input::kImages));

@@ -169,7 +169,8 @@ torch::Tensor self_attention(const torch::Tensor& qkv, const AttentionSpec& spec
                                   qkv.dim() == 3 ? qkv.size(2) : 0,
                                   key_bias.defined() ? " with hidden keys" : ""));
   }
-  const bool on_cpu = qkv.device().is_cpu() && qkv.scalar_type() == torch::kFloat;
+  const bool is_half = qkv.scalar_type() == torch::kBFloat16;
+  const bool on_cpu = qkv.device().is_cpu() && (is_half || qkv.scalar_type() == torch::kFloat);
   if (!on_cpu || !kernels::has_attention_kernel(qkv.size(2) / 3 / spec.heads)) {
     if (!qkv.is_cuda()) return call_torch(qkv.contiguous(), spec, key_bias);
     // Training sees one length of blocks; texts that are read to be continued grow.
@@ -177,8 +178,9 @@ torch::Tensor self_attention(const torch::Tensor& qkv, const AttentionSpec& spec
     return attend_with_room(qkv, spec, key_bias,
                             room_for(qkv.size(0), qkv.size(1), lengths_differ));
   }
-  const torch::Tensor bias = key_bias.defined() ? key_bias : torch::empty({0}, qkv.options());
-  return CpuAttention::apply(qkv, bias, spec.heads, spec.causal);
+  const auto type = torch::kFloat;
+  const torch::Tensor bias = key_bias.defined() ? key_bias.to(type) : torch::empty({0}, type);
+  return CpuAttention::apply(qkv.to(type), bias, spec.heads, spec.causal).to(qkv.scalar_type());
 }
 
 }  // namespace impart::models

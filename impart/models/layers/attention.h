@@ -16,10 +16,10 @@ struct AttentionSpec {
 /// finite and without gradient, is added to every score of a key: a large negative number hides the
 /// key. It cannot stand beside `causal`. ConfigError if the heads do not divide C.
 ///
-/// Floats on the CPU, heads of a width that is a multiple of 16: a kernel of our own
-/// (attention_kernel.h) that keeps nothing of size T × T. Elsewhere the fastest of LibTorch: its
-/// fused attention from 2.0 on, products and a softmax before. None drops probabilities out: fused
-/// kernels would draw those numbers themselves.
+/// On the CPU, heads of a width that is a multiple of 16: a kernel of our own (attention_kernel.h)
+/// that keeps nothing of size T × T, in floats, also where qkv is bfloat16. Elsewhere the fastest
+/// of LibTorch: its fused attention from 2.0 on, products and a softmax before. None drops
+/// probabilities out: fused kernels would draw those numbers themselves.
 torch::Tensor self_attention(const torch::Tensor& qkv, const AttentionSpec& spec,
                              const torch::Tensor& key_bias = {});
 

@@ -108,7 +108,7 @@ torch::Tensor DropoutImpl::forward(const torch::Tensor& input) const {
   if (!is_active()) return input;
   check_plan(plan_.get(), input.size(0));
   if (has_device_dropout(input, *plan_)) return drop_on_device(input, {}, *plan_, device_spec());
-  return input * draw_mask(input);
+  return (input * draw_mask(input)).to(input.scalar_type());
 }
 
 torch::Tensor DropoutImpl::add(const torch::Tensor& trunk, const torch::Tensor& branch) const {
@@ -117,7 +117,9 @@ torch::Tensor DropoutImpl::add(const torch::Tensor& trunk, const torch::Tensor& 
   if (has_device_dropout(branch, *plan_) && trunk.scalar_type() == branch.scalar_type()) {
     return drop_on_device(branch, trunk, *plan_, device_spec());
   }
-  return torch::addcmul(trunk, branch, draw_mask(branch));
+  const torch::Tensor mask = draw_mask(branch);
+  if (trunk.scalar_type() == mask.scalar_type()) return torch::addcmul(trunk, branch, mask);
+  return (trunk + branch * mask).to(trunk.scalar_type());
 }
 
 void DropoutImpl::set_plan(std::shared_ptr<const DropoutPlan> plan, std::uint32_t layer) {
@@ -140,7 +142,7 @@ torch::Tensor DropoutImpl::draw_mask(const torch::Tensor& like) const {
   const kernels::DropoutMaskSpec spec{
       .key = key_of(*plan_), .layer = layer_, .dropped = dropped_, .kept = kept()};
   fill_mask(spec, parts_of(*plan_, width), mask.data_ptr<float>());
-  return mask.to(like.options().requires_grad(false));
+  return mask.to(like.device());
 }
 
 bool set_dropout_plan(torch::nn::Module& model, std::shared_ptr<const DropoutPlan> plan) {

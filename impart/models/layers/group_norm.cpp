@@ -22,9 +22,10 @@ GroupNormImpl::GroupNormImpl(std::int64_t channels) {
 }
 
 TensorFork GroupNormImpl::forward_twice(const torch::Tensor& input, const NormTail& tail) {
-  const auto type = input.scalar_type();
-  const torch::Tensor normalised = torch::group_norm(input, count_groups(input.size(1)),
-                                                     weight.to(type), bias.to(type), kGroupEpsilon);
+  const auto type = input.device().is_cpu() ? weight.scalar_type() : input.scalar_type();
+  const torch::Tensor normalised = torch::group_norm(input.to(type), count_groups(input.size(1)),
+                                                     weight.to(type), bias.to(type), kGroupEpsilon)
+                                       .to(input.scalar_type());
   const torch::Tensor output =
       apply_tail(normalised.contiguous(input.suggest_memory_format()), tail);
   return {output, output};

@@ -19,7 +19,7 @@ std::int64_t count_groups(std::int64_t channels);
 ///
 /// By LibTorch's own kernels on every device. They want channels first, so on a GPU, where all else
 /// has them last, images are turned there and back. Beside bfloat16 images the parameters are
-/// rounded to that for the pass.
+/// rounded to that for the pass on a GPU; the CPU normalises such images in floats.
 class GroupNormImpl : public NormLayer {
  public:
   explicit GroupNormImpl(std::int64_t channels);

@@ -3,6 +3,7 @@
 #include <torch/torch.h>
 
 #include "impart/models/layers/device_convolution.h"
+#include "impart/models/layers/small_convolution.h"
 
 namespace impart::models {
 
@@ -13,7 +14,11 @@ ConvolutionImpl::ConvolutionImpl(const ConvolutionSpec& spec) : spec_(spec) {
 
 torch::Tensor ConvolutionImpl::forward(const torch::Tensor& images) {
   const torch::Tensor& kernel = used(weight, half_weight);
-  const torch::Tensor input = images.to(kernel.scalar_type());
+  torch::Tensor input = images.to(kernel.scalar_type());
+  // In bfloat16 a CPU's library is fastest with channels last; floats keep their order, and bits.
+  const bool turns = input.device().is_cpu() && half_weight.defined();
+  if (turns) input = input.contiguous(torch::MemoryFormat::ChannelsLast);
+  if (turns && is_small_convolution(input, spec_)) return convolve_small(input, kernel, spec_);
   // In evaluation whoever wants gradients asks for them: they are not left in `grad`.
   const bool leaves_gradients = is_training() || !torch::GradMode::is_enabled();
   if (side_stream_ != nullptr && leaves_gradients)

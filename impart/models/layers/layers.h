@@ -44,7 +44,7 @@ struct ConvolutionSpec {
 
 /// Convolution of images without bias: parameter `weight`, [out, in, kernel, kernel].
 ///
-/// If `half_weight` is set, images and results are bfloat16, too.
+/// If `half_weight` is set, images and results are bfloat16, too; on the CPU, with channels last.
 class ConvolutionImpl : public torch::nn::Module, public ComputesInHalf {
  public:
   explicit ConvolutionImpl(const ConvolutionSpec& spec);

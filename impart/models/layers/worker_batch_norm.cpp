@@ -8,6 +8,7 @@
 #include "impart/core/error.h"
 #include "impart/models/layers/cpu_batch_norm.h"
 #include "impart/models/layers/device_batch_norm.h"
+#include "impart/models/layers/half_batch_norm.h"
 
 namespace impart::models {
 namespace {
@@ -119,12 +120,38 @@ TensorFork WorkerBatchNorm2dImpl::forward_twice(const torch::Tensor& input, cons
   if (by_kernel && has_device_batch_norm(input)) {
     return normalise_on_device(input, tail, with_batch);
   }
+  if (has_half_batch_norm(input)) return normalise_half(input, tail, with_batch);
   torch::Tensor output =
       with_batch
           ? normalise_batch(input)
           : torch::batch_norm(input, weight, bias, running_mean, running_var, /*training=*/false,
                               spec_.momentum, spec_.epsilon, /*cudnn_enabled=*/true);
   output = apply_tail(std::move(output), tail);
+  return {output, output};
+}
+
+TensorFork WorkerBatchNorm2dImpl::normalise_half(const torch::Tensor& input, const NormTail& tail,
+                                                 bool with_batch) {
+  const HalfBatchNormSpec spec{
+      .weight = weight, .bias = bias, .epsilon = spec_.epsilon, .tail = tail};
+  if (with_batch) {
+    const WorkerLayout layout = layout_ ? *layout_ : WorkerLayout{.starts = {0, input.size(0)}};
+    check_layout(input, layout);
+    prepare_worker_statistics(layout.workers());
+    const HalfNormalisedBatch batch = normalise_half_workers(input, layout, spec);
+    move_worker_statistics(batch.moments, layout, pixels_of(input));
+    return batch.output;
+  }
+  torch::Tensor output;
+  if (torch::GradMode::is_enabled()) {
+    // The kernel of evaluation has no gradient.
+    output = torch::batch_norm(input.to(torch::kFloat), weight, bias, running_mean, running_var,
+                               /*training=*/false, spec_.momentum, spec_.epsilon,
+                               /*cudnn_enabled=*/false);
+    output = apply_tail(std::move(output), tail).to(input.scalar_type());
+  } else {
+    output = normalise_half_with(input, {running_mean, running_var}, spec);
+  }
   return {output, output};
 }
 

@@ -22,7 +22,7 @@ struct WorkerLayout {
   /// Where these are not all workers that have running statistics: the first one's row there, and
   /// how many rows there are. On GPUs.
   std::int64_t first = 0, of = 0;
-  /// Set where rows in other passes share the statistics; for floats on the CPU.
+  /// Set where rows in other passes share the statistics; on the CPU.
   SharedSums* shared = nullptr;
   std::vector<std::int64_t> shared_rows = {};  ///< with `shared`: of each worker, in all passes
   bool moves_running = true;  ///< false: another pass moves the running statistics of this step
@@ -83,8 +83,8 @@ struct WorkerBatchNormSpec {
 /// per channel keeps its variance, as that has no unbiased estimate.
 ///
 /// On a GPU whose kernels this build has (impart/cuda/batch_norm.h) everything, tail included, is
-/// two launches, one in evaluation; input may be float or bfloat16, parameters and statistics are
-/// float.
+/// two launches, one in evaluation. There and on the CPU (half_batch_norm.h) input may be float or
+/// bfloat16; parameters and statistics are float.
 class WorkerBatchNorm2dImpl : public NormLayer {
  public:
   explicit WorkerBatchNorm2dImpl(const WorkerBatchNormSpec& spec);
@@ -118,6 +118,7 @@ class WorkerBatchNorm2dImpl : public NormLayer {
 
  private:
   torch::Tensor normalise_batch(const torch::Tensor& input);
+  TensorFork normalise_half(const torch::Tensor& input, const NormTail& tail, bool with_batch);
   TensorFork normalise_on_device(const torch::Tensor& input, const NormTail& tail, bool with_batch);
   void prepare_worker_statistics(std::int64_t workers);
   void move_worker_statistics(const BatchMoments& moments, const WorkerLayout& layout,

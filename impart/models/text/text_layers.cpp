@@ -19,6 +19,10 @@ EmbeddingImpl::EmbeddingImpl(std::int64_t tokens, std::int64_t width, double dev
 }
 
 torch::Tensor EmbeddingImpl::forward(const torch::Tensor& ids) {
+  // On the CPU torch would add up the gradients of a token that is frequent in bfloat16.
+  if (half_weight_.defined() && ids.device().is_cpu()) {
+    return torch::embedding(half_weight_.to(torch::kFloat), ids).to(half_weight_.scalar_type());
+  }
   return torch::embedding(table(), ids);
 }
 
@@ -51,6 +55,13 @@ LayerNormImpl::LayerNormImpl(std::int64_t width) {
 }
 
 torch::Tensor LayerNormImpl::forward(const torch::Tensor& rows) {
+  if (half_weight_.defined() && rows.device().is_cpu()) {
+    // In floats: torch's own sums over rows may be of bfloat16 there.
+    const auto type = torch::kFloat;
+    return torch::layer_norm(rows.to(type), weight.sizes(), half_weight_.to(type),
+                             half_bias_.to(type), kEpsilon)
+        .to(rows.scalar_type());
+  }
   return torch::layer_norm(rows, weight.sizes(), used(weight, half_weight_), used(bias, half_bias_),
                            kEpsilon);
 }

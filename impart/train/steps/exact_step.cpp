@@ -71,14 +71,25 @@ class ExactStep final : public Step {
   torch::Tensor gradient_of(const torch::Tensor& loss) const {
     const PhaseTimer timer(*context_.clock, &store::PhaseSeconds::backward);
     const auto& slices = context_.parameters->slices();
+    const HalfWeights* const halves = context_.half_weights;
     std::vector<torch::Tensor> parameters;
-    for (const FlatParameters::Slice& slice : slices) parameters.push_back(slice.parameter);
+    std::vector<std::size_t> owners;  // their slices: a copy in bfloat16 may stand beside one
+    for (std::size_t i = 0; i < slices.size(); ++i) {
+      parameters.push_back(slices[i].parameter);
+      owners.push_back(i);
+      if (halves == nullptr || !halves->copy_of(i).defined()) continue;
+      parameters.push_back(halves->copy_of(i));
+      owners.push_back(i);
+    }
     const auto found =
         torch::autograd::grad({loss}, parameters, /*grad_outputs=*/{}, /*retain_graph=*/false,
                               /*create_graph=*/false, /*allow_unused=*/true);
     torch::Tensor flat = torch::zeros_like(context_.parameters->gradients());
-    for (std::size_t i = 0; i < slices.size(); ++i) {
-      if (found[i].defined()) FlatParameters::view_of(slices[i], flat).copy_(found[i]);
+    for (std::size_t i = 0; i < found.size(); ++i) {
+      if (!found[i].defined()) continue;
+      torch::Tensor place = FlatParameters::view_of(slices[owners[i]], flat);
+      const bool is_copy = i > 0 && owners[i] == owners[i - 1];
+      is_copy ? place.add_(found[i]) : place.copy_(found[i]);
     }
     return flat;
   }

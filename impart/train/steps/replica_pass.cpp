@@ -49,9 +49,9 @@ class SingleReplicas final : public ReplicaPass {
 std::unique_ptr<ReplicaPass> make_replica_pass(const StepContext& context, Replicas& replicas) {
   const config::WorkersConfig& workers = context.config->workers;
   const torch::Device device = context.feed->device();
+  const auto placed = context.feed->on_device();
   const bool can_record = device.is_cuda() && cuda::has_kernels() && !is_exact(workers) &&
-                          workers.batch <= most_rows(workers, device) &&
-                          context.feed->on_device().has_value();
+                          workers.batch <= most_rows(workers, device) && placed && !placed->in_turn;
   if (can_record) return make_recorded_replicas(context, replicas);
   return std::make_unique<SingleReplicas>(context, replicas);
 }

@@ -12,7 +12,8 @@ namespace {
 class SharedStep final : public Step {
  public:
   explicit SharedStep(const StepContext& context)
-      : context_(context), gradient_sum_(*context.parameters, *context.communicator) {
+      : context_(context),
+        gradient_sum_(*context.parameters, *context.communicator, context.half_weights) {
     if (context.norms->groups().are_cut()) context.passes->share_sums(context.norms);
   }
   ~SharedStep() override { context_.passes->share_sums(nullptr); }

@@ -37,8 +37,8 @@ std::unique_ptr<Step> choose_step(const StepContext& context) {
   if (context.apart) return make_local_step(context);
   if (context.feed->device().is_cuda()) {
     if (auto end = make_device_end(context)) {
-      const bool has_all = context.feed->on_device().has_value();
-      return (has_all ? make_recorded_step : make_device_step)(context, std::move(end));
+      const bool finds_rows = context.feed->on_device().has_value();
+      return (finds_rows ? make_recorded_step : make_device_step)(context, std::move(end));
     }
   }
   return is_exact(context.config->workers) ? make_exact_step(context) : make_shared_step(context);

@@ -25,18 +25,21 @@ class GradientSum::Hook : public torch::autograd::FunctionPostHook {
 };
 
 GradientSum::GradientSum(FlatParameters& parameters, comm::Communicator& communicator,
-                         std::int64_t bucket_bytes)
+                         const HalfWeights* half_weights, std::int64_t bucket_bytes)
     : parameters_(parameters), communicator_(communicator) {
   if (communicator.size() == 1 || is_staged()) return;
   const auto& slices = parameters.slices();
-  for (auto slice = slices.rbegin(); slice != slices.rend(); ++slice) {
+  for (std::size_t i = slices.size(); i-- > 0;) {
+    const FlatParameters::Slice& slice = slices[i];
     const auto full = static_cast<std::int64_t>(bucket_bytes / sizeof(float));
     if (buckets_.empty() || buckets_.back().size >= full) buckets_.emplace_back();
     Bucket& bucket = buckets_.back();
-    bucket.start = slice->start;
-    bucket.size += slice->size;
+    bucket.start = slice.start;
+    bucket.size += slice.size;
     ++bucket.parameters;
-    auto node = torch::autograd::impl::grad_accumulator(slice->parameter);
+    // The gradient of a copy is added after the pass, so that this bucket is not ready before.
+    if (half_weights != nullptr && half_weights->copy_of(i).defined()) continue;
+    auto node = torch::autograd::impl::grad_accumulator(slice.parameter);
     node->add_post_hook(std::make_unique<Hook>(*this, buckets_.size() - 1));
     hooked_.push_back(std::move(node));
   }

@@ -6,6 +6,7 @@
 
 #include "impart/comm/communicator.h"
 #include "impart/train/update/flat_parameters.h"
+#include "impart/train/update/half_weights.h"
 
 namespace impart::train {
 
@@ -13,12 +14,15 @@ namespace impart::train {
 /// into buckets of about `bucket_bytes`, from the last layer to the first, as backward passes
 /// produce them; as soon as all gradients of a bucket are there, its all-reduce starts.
 ///
-/// Gradients on a GPU go through memory of the host, in one piece after the backward pass.
+/// Buckets with parameters that the model computes with in bfloat16 copies wait for the end of the
+/// pass. Gradients on a GPU go through memory of the host, in one piece after the backward pass.
 ///
 /// Does nothing in a job of one process. The processes must run the same model.
 class GradientSum {
  public:
+  /// `half_weights`: null, or the copies.
   GradientSum(FlatParameters& parameters, comm::Communicator& communicator,
+              const HalfWeights* half_weights = nullptr,
               std::int64_t bucket_bytes = std::int64_t{4} << 20);
   ~GradientSum();
   GradientSum(const GradientSum&) = delete;

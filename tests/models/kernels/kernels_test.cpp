@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cmath>
 #include <functional>
+#include <limits>
 #include <numbers>
 #include <numeric>
 #include <vector>
@@ -15,6 +16,7 @@
 #include "impart/models/kernels/batch_norm_kernel.h"
 #include "impart/models/kernels/dropout_kernel.h"
 #include "impart/models/kernels/gelu_kernel.h"
+#include "impart/models/kernels/half_norm_kernel.h"
 
 namespace impart::kernels {
 namespace {
@@ -226,6 +228,153 @@ TEST(DropoutKernel, DropsItsShareAndDoesNotDependOnWhereItStarts) {
   EXPECT_NEAR(static_cast<double>(dropped) / static_cast<double>(whole.size()), 0.25, 0.02);
   EXPECT_EQ(std::count(whole.begin(), whole.end(), 4.0F / 3),
             static_cast<std::ptrdiff_t>(whole.size()) - dropped);
+}
+
+TEST(Bfloat16, ComesBackFromAFloatAsItWas) {
+  for (std::uint32_t bits = 0; bits < 65536; ++bits) {
+    const Half half = static_cast<Half>(bits);
+    const float value = widen(half);
+    if (std::isnan(value)) {
+      EXPECT_TRUE(std::isnan(widen(narrow(value)))) << bits;
+    } else {
+      EXPECT_EQ(narrow(value), half) << bits;
+    }
+  }
+}
+
+TEST(Bfloat16, IsTheNearestAndOfTwoTheEvenOne) {
+  const float unit = 1.0F / 128;  // between neighbours from 1 to 2
+  EXPECT_EQ(widen(narrow(1 + 0.49F * unit)), 1);
+  EXPECT_EQ(widen(narrow(1 + 0.51F * unit)), 1 + unit);
+  EXPECT_EQ(widen(narrow(1 + 0.5F * unit)), 1);
+  EXPECT_EQ(widen(narrow(1 + 1.5F * unit)), 1 + 2 * unit);
+  EXPECT_EQ(widen(narrow(-1 - 1.5F * unit)), -1 - 2 * unit);
+  const float most = std::numeric_limits<float>::max();
+  EXPECT_EQ(widen(narrow(most)), std::numeric_limits<float>::infinity());
+}
+
+std::vector<Half> draw_halves(std::size_t count, const char* name) {
+  std::vector<Half> halves(count);
+  const std::vector<float> values = draw(count, name);
+  std::transform(values.begin(), values.end(), halves.begin(), narrow);
+  return halves;
+}
+
+/// Positions of some channels, and what belongs to them.
+struct HalfSetting {
+  explicit HalfSetting(std::size_t width)
+      : channels(width),
+        x(draw_halves(kPositions * width, "x")),
+        y(draw_halves(kPositions * width, "y")),
+        grad(draw_halves(kPositions * width, "grad")),
+        too(draw_halves(kPositions * width, "too")),
+        scale(draw(width, "scale")),
+        shift(draw(width, "shift")),
+        mean(draw(width, "mean")) {}
+
+  HalfPositions positions() const {
+    return {.count = kPositions, .channels = static_cast<std::int64_t>(channels)};
+  }
+
+  static constexpr std::size_t kPositions = 11;
+  std::size_t channels;
+  std::vector<Half> x, y, grad, too;
+  std::vector<float> scale, shift, mean;
+};
+
+constexpr std::size_t kHalfChannels[] = {1, 3, 16, 70};
+constexpr double kHalfUnit = 1.0 / 256;  // of a value, what rounding may change
+
+TEST(HalfNormKernel, NormalisesAddsAndRectifies) {
+  for (const std::size_t channels : kHalfChannels) {
+    const HalfSetting s(channels);
+    for (const bool relu : {false, true}) {
+      for (const bool residual : {false, true}) {
+        std::vector<Half> found(s.x.size());
+        normalise_positions(s.positions(),
+                            {.x = s.x.data(),
+                             .residual = residual ? s.too.data() : nullptr,
+                             .scale = s.scale.data(),
+                             .shift = s.shift.data(),
+                             .relu = relu},
+                            found.data());
+        for (std::size_t i = 0; i < found.size(); ++i) {
+          const std::size_t c = i % channels;
+          double expected = double{s.scale[c]} * widen(s.x[i]) + s.shift[c];
+          if (residual) expected += widen(s.too[i]);
+          if (relu) expected = std::max(0.0, expected);
+          EXPECT_NEAR(widen(found[i]), expected, kHalfUnit * std::abs(expected) + 1e-6);
+        }
+      }
+    }
+  }
+}
+
+TEST(HalfNormKernel, LetsWhatIsNotANumberThroughARectifier) {
+  const std::vector<Half> x = {narrow(std::numeric_limits<float>::quiet_NaN())};
+  const std::vector<float> one = {1}, zero = {0};
+  std::vector<Half> y(1);
+  normalise_positions(
+      {.count = 1, .channels = 1},
+      {.x = x.data(), .residual = nullptr, .scale = one.data(), .shift = zero.data(), .relu = true},
+      y.data());
+  EXPECT_TRUE(std::isnan(widen(y[0])));
+}
+
+TEST(HalfNormKernel, SumsValuesAndSquares) {
+  for (const std::size_t channels : kHalfChannels) {
+    const HalfSetting s(channels);
+    std::vector<float> sums(channels, 7), squares(channels, 7);
+    sum_positions(s.positions(), s.x.data(), sums.data(), squares.data());
+    for (std::size_t c = 0; c < channels; ++c) {
+      double sum = 0, square = 0;
+      for (std::size_t i = c; i < s.x.size(); i += channels) {
+        sum += widen(s.x[i]);
+        square += double{widen(s.x[i])} * widen(s.x[i]);
+      }
+      EXPECT_NEAR(sums[c], sum, 1e-5);
+      EXPECT_NEAR(squares[c], square, 1e-4);
+    }
+  }
+}
+
+TEST(HalfNormKernel, DifferentiatesOneUseOrTwoWithARectifierOrNot) {
+  for (const std::size_t channels : kHalfChannels) {
+    const HalfSetting s(channels);
+    for (const bool relu : {false, true}) {
+      for (const bool twice : {false, true}) {
+        const HalfNormBackward inputs{.x = s.x.data(),
+                                      .y = relu ? s.y.data() : nullptr,
+                                      .grad_y = s.grad.data(),
+                                      .grad_y_too = twice ? s.too.data() : nullptr,
+                                      .mean = s.mean.data()};
+        std::vector<float> grads(channels, 7), products(channels, 7);
+        sum_half_gradients(s.positions(), inputs, grads.data(), products.data());
+        std::vector<Half> grad_x(s.x.size()), grad_residual(s.x.size()), alone(s.x.size());
+        const std::vector<float> slope = draw(channels, "slope");
+        const HalfGradient by{s.scale.data(), slope.data(), s.shift.data()};
+        write_half_gradients(s.positions(), inputs, by, grad_x.data(), grad_residual.data());
+        write_half_gradients(s.positions(), inputs, by, alone.data(), nullptr);
+        EXPECT_EQ(grad_x, alone);
+        std::vector<double> sums(channels, 0), sums_of_products(channels, 0);
+        for (std::size_t i = 0; i < s.x.size(); ++i) {
+          const std::size_t c = i % channels;
+          double g = double{widen(s.grad[i])} + (twice ? double{widen(s.too[i])} : 0.0);
+          if (relu && !(widen(s.y[i]) > 0)) g = 0;
+          const double distance = double{widen(s.x[i])} - s.mean[c];
+          sums[c] += g;
+          sums_of_products[c] += g * distance;
+          const double expected = s.scale[c] * g + slope[c] * distance + s.shift[c];
+          EXPECT_NEAR(widen(grad_x[i]), expected, kHalfUnit * std::abs(expected) + 1e-5);
+          EXPECT_NEAR(widen(grad_residual[i]), g, kHalfUnit * std::abs(g));
+        }
+        for (std::size_t c = 0; c < channels; ++c) {
+          EXPECT_NEAR(grads[c], sums[c], 1e-4);
+          EXPECT_NEAR(products[c], sums_of_products[c], 1e-4);
+        }
+      }
+    }
+  }
 }
 
 }  // namespace
