@@ -70,9 +70,38 @@ study::StudyPlan read_plan(const StudyOptions& options, const std::string& file)
   return study::make_plan(study, schema);
 }
 
-std::string directory_of(const StudyOptions& options) {
-  if (fs::is_directory(options.study)) return options.study;
-  return read_plan(options, choose_file(PresetKind::kStudy, options.study).path).directory;
+/// The runs that follow from the results so far, as they are now; touches nothing.
+StudyLook look_at_plan(const study::StudyPlan& plan, const study::ResultsFile* results) {
+  const auto inspect = [&](const study::StudyRun& run) {
+    return study::inspect_run(results, plan.directory, run, plan.record.metric);
+  };
+  StudyLook look{.directory = plan.directory, .record = {}, .reports = {}};
+  look.record = study::unfold(plan, [&](const study::StudyRun& run) -> study::Finding {
+    const study::RunReport report = inspect(run);
+    const bool settled =
+        report.state == study::Standing::kDone || report.state == study::Standing::kFailed;
+    return {.is_settled = settled && report.misfit.empty(), .value = report.value};
+  });
+  for (const study::StudyRun& run : look.record.runs) look.reports.push_back(inspect(run));
+  return look;
+}
+
+/// Of a directory, or of a study file: where it has not been run here, by the file of its results.
+StudyLook look_at(const StudyOptions& options) {
+  if (fs::is_directory(options.study)) return look_at_study(options.study, options.results);
+  const study::StudyPlan plan =
+      read_plan(options, choose_file(PresetKind::kStudy, options.study).path);
+  const bool was_run = fs::exists(plan.directory + "/study.json");
+  if (!was_run && fs::exists(options.results)) {
+    return look_at_plan(plan, open_results(options.results, plan.record).get());
+  }
+  if (!was_run && options.power) {
+    throw ConfigError(fmt::format(
+        "{} has no runs yet: run the study with a few seeds first, or give the file of its results "
+        "with --results; --power reads what they came to",
+        plan.directory));
+  }
+  return look_at_study(plan.directory, options.results);
 }
 
 /// As many as have cores of their own, if the runs say how many threads each has.
@@ -100,24 +129,14 @@ void print_skipped(const study::StudyPlan& plan) {
 
 /// The runs as they are now, without touching anything.
 void print_plan(const StudyOptions& options, const study::StudyPlan& plan) {
-  std::vector<study::RunReport> reports;
   const auto results = open_results(options.results, plan.record);
-  const auto inspect = [&](const study::StudyRun& run) {
-    return study::inspect_run(results.get(), plan.directory, run, plan.record.metric);
-  };
-  const study::StudyRecord record =
-      study::unfold(plan, [&](const study::StudyRun& run) -> study::Finding {
-        const study::RunReport report = inspect(run);
-        const bool settled =
-            report.state == study::Standing::kDone || report.state == study::Standing::kFailed;
-        return {.is_settled = settled && report.misfit.empty(), .value = report.value};
-      });
-  for (const study::StudyRun& run : record.runs) {
-    reports.push_back(inspect(run));
-    const study::RunReport& report = reports.back();
+  const auto [directory, record, reports, _] = look_at_plan(plan, results.get());
+  for (std::size_t i = 0; i < reports.size(); ++i) {
+    const study::StudyRun& run = record.runs[i];
+    const study::RunReport& report = reports[i];
     answer("{:<9} {}/{}  {} seed {}{}\n",
-           report.misfit.empty() ? study::state_name(report.state) : "misfit",
-           harmless(plan.directory), run.folder, harmless(run.arm), run.seed, purpose_text(run));
+           report.misfit.empty() ? study::state_name(report.state) : "misfit", harmless(directory),
+           run.folder, harmless(run.arm), run.seed, purpose_text(run));
   }
   const std::uint32_t jobs = jobs_of(options, plan, record.runs.size());
   const auto left = study::seconds_left(record, reports, jobs);
@@ -186,13 +205,7 @@ void run_plan(const StudyOptions& options, const study::StudyPlan& plan, const s
 }
 
 void answer_power(const StudyOptions& options) {
-  const std::string directory = directory_of(options);
-  if (!fs::exists(directory + "/study.json")) {
-    throw ConfigError(fmt::format(
-        "{} has no runs yet: run the study with a few seeds first, --power reads what they came to",
-        directory));
-  }
-  const StudyLook look = look_at_study(directory, options.results);
+  const StudyLook look = look_at(options);
   options.json ? print_power_json(look, *options.power) : print_power(look, *options.power);
 }
 
@@ -205,7 +218,7 @@ void run_study(const StudyOptions& options) {
     return;
   }
   if (options.status) {
-    const StudyLook look = look_at_study(directory_of(options), options.results);
+    const StudyLook look = look_at(options);
     options.json ? print_status_json(look) : print_status(look);
     return;
   }

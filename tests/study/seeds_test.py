@@ -3,6 +3,7 @@
 import json
 import math
 import random
+import shutil
 import statistics
 import subprocess
 import time
@@ -135,6 +136,18 @@ class SeedsNeeded(SeedsTest):
         out, _ = self.succeed(name, "--power", 5)
         self.assertIn("To see a difference of 5 in best_accuracy with probability 0.8", out)
         self.assertRegex(out, rf"stripes +4 .* {arm['seeds']} +{arm['seeds_at_worst']}\n")
+
+    def test_are_told_from_a_file_of_results_alone(self):
+        name = self.write(GROWING.replace("{until: UNTIL, at_most: 8, at_least: 2, master: 7}", "[1, 2, 3, 4]"))
+        self.succeed(name, "--results", "kept.csv")
+        expected = self.succeed(name, "--power", 5)
+        shutil.rmtree(self.folder / "study")
+        self.fail_with(2, "study has no runs yet", name, "--power", 5)
+        self.fail_with(2, "study has no runs yet", name, "--results", "kpet.csv", "--power", 5)
+        self.assertEqual(self.succeed(name, "--results", "kept.csv", "--power", 5)[0], expected[0])
+        out, _ = self.succeed(name, "--results", "kept.csv", "--status")
+        self.assertIn("8 of 8 runs done", out)
+        self.assertFalse((self.folder / "study").exists())
 
 
 if __name__ == "__main__":
