@@ -29,6 +29,10 @@ ALL = os.environ.get("IMPART_CLUSTER") == "all"
 RUN = ["quick", "threads=1", "data.train_examples=320", "data.test_examples=50", "model.name=mlp", "workers.batch=8",
        "workers.reduce=exact", "store.kind=partitioned", "importance.ignore=0", "partition.warmup=1",
        "partition.interval=1", "checkpoint.every=100"]
+# Parts of very different sizes, in folders; some examples change workers between epochs.
+UNEVEN = ["workers.count=4", "workers.uneven=weight", "partition.start=dirichlet", "partition.sizes=free", "partition.alpha=0.3",
+          "partition.warmup=0", "partition.interval=0", "partition.heuristic=random", "exchange.strategy=partial",
+          "exchange.fraction=0.3", "optimizer.lr=0.02"]
 STUDY = """
 name: real
 config:
@@ -137,6 +141,17 @@ class Stops(SlurmTest):
         self.assert_study_is_as_unbroken()
 
     @unittest.skipUnless(ALL, "IMPART_CLUSTER=all")
+    def test_a_run_with_parts_of_different_sizes(self):
+        self.impart("train", *RUN, "epochs=24", *UNEVEN, "store.path=whole", "output=unbroken")
+        self.stop_run("run", *UNEVEN, "store.path=parts", after=2)
+        self.assert_ends_as_unbroken("run")
+        self.assertEqual((self.summary("run")["processes"], self.summary("unbroken")["processes"]), (2, 1))
+        spread = [placement["size_spread"] for placement in self.placements("run")]
+        self.assertGreater(len(spread), 20)
+        self.assertGreater(min(spread), 1.2)
+        self.assertGreater(self.summary("run")["examples_moved"], 0)
+
+    @unittest.skipUnless(ALL, "IMPART_CLUSTER=all")
     def test_a_run_ten_times(self):
         self.impart("train", *RUN, "epochs=24", "output=unbroken")
         for i in range(10):
@@ -154,8 +169,8 @@ class Stops(SlurmTest):
                               f"--output={self.folder}/{folder}.txt", SCRIPTS / "preemption.sbatch", folder, *RUN,
                               "epochs=24", *more, cwd=self.folder)
 
-    def stop_run(self, folder, after):
-        job = self.submit_run(folder)
+    def stop_run(self, folder, *more, after):
+        job = self.submit_run(folder, *more)
         self.wait_for(lambda: self.epochs(folder) >= after)
         cluster.run("scancel", "--signal=USR1", job)
 
@@ -165,6 +180,10 @@ class Stops(SlurmTest):
         self.assertTrue((self.folder / folder / "DONE").exists(), log)
         self.assertIn("stopped and checkpointed", log)
         self.assertEqual(self.summary(folder)["weights_sha256"], self.summary("unbroken")["weights_sha256"])
+
+    def placements(self, folder):
+        lines = (self.folder / folder / "metrics.jsonl").read_text().splitlines()
+        return [line["placement"] for line in map(json.loads, lines) if "placement" in line]
 
     def submit_array(self):
         indices = self.impart("study", "study.yaml", "--array", "--dry-run").stdout.strip()
