@@ -46,6 +46,8 @@ ATTACKS = [
            "tests/train/selection_test.py", "impart",
            tuple(f"{part}InterruptedTest" for part in ("", "Second", "Third", "Fourth")),
            ("IMPART_KILLS", 5), r"killed (\d+) times"),
+    Attack("local-kills", "runs of workers that train apart are stopped, killed and resumed",
+           "tests/train/local_test.py", "impart", ("KillTest",), ("IMPART_KILLS", 5)),
     Attack("study-kills", "a study is killed and goes on", "tests/study/kill_test.py", "impart"),
     Attack("exchanges", "processes of an exchange are killed, stopped, or find no room",
            "tests/store/fault_test.py", "store_job", (), ("IMPART_FAULTS", 50), r"(\d+) schedules"),

@@ -154,8 +154,8 @@ class KilledTest(CachesTest):
         return run
 
     def test_a_killed_job_goes_on_with_its_disk_and_trains_the_same(self):
-        selecting = {"epochs": 12, "selection.strategy": "infobatch", **LOCAL}
-        exchanging = {"epochs": 12, "exchange.strategy": "partial", "exchange.fraction": 0.2, **LOCAL}
+        selecting = {"epochs": 8, "selection.strategy": "infobatch", **LOCAL}
+        exchanging = {"epochs": 8, "exchange.strategy": "partial", "exchange.fraction": 0.2, **LOCAL}
         expected = {name: self.finish(name, changes).sha()
                     for name, changes in [("selecting", selecting), ("exchanging", exchanging)]}
         chosen = KILLED if os.environ.get("IMPART_CACHE_RUNS") == "all" else [

@@ -63,9 +63,8 @@ class ImagesTest(training.TrainingTest):
         super().setUp()
         self.make_small_images()
 
-    def finish(self, name, processes=None, **changes):
-        self.succeed(*settings(BASE, **changes), f"output={name}", processes=processes)
-        return self.run_folder(name)
+    def finish(self, processes=None, **changes):
+        return self.train_once(*settings(BASE, **changes), processes=processes)
 
     def check_ranks(self, run, notion, members, among):
         """The file has the ends of the ranking of these examples, in its order."""
@@ -82,7 +81,7 @@ class ImagesTest(training.TrainingTest):
             self.assertEqual([found[i + 1] for i in range(len(found))], expected)
 
     def test_the_hardest_and_easiest_of_each_notion_and_class_are_kept(self):
-        run = self.finish("run")
+        run = self.finish()
         labels = numbers_of(run, "labels.npy")
         self.assertEqual(len(labels), 640)
         for notion in ["loss-variance", "confidence"]:
@@ -102,9 +101,9 @@ class ImagesTest(training.TrainingTest):
 
     @unittest.skipUnless(shutil.which("mpirun"), "needs mpirun")
     def test_whoever_has_an_example_delivers_it(self):
-        whole = images_of(self.finish("whole"))
+        whole = images_of(self.finish())
         for processes in [None, 2]:
-            run = self.finish(f"parts-{processes}", processes, **PARTS)
+            run = self.finish(processes, **PARTS)
             self.assertEqual(images_of(run), whole)
 
     def test_pictures_are_of_the_examples_that_they_claim_and_small(self):
@@ -114,7 +113,7 @@ class ImagesTest(training.TrainingTest):
                 path = self.folder / "photos" / part / ("a" if i < 12 else "b") / f"{i:02}.png"
                 path.parent.mkdir(parents=True, exist_ok=True)
                 path.write_bytes(png_of(colour, 128, 112))
-        run = self.finish("run", data__name="imagefolder", data__root="photos", data__image_size=96,
+        run = self.finish(data__name="imagefolder", data__root="photos", data__image_size=96,
                           model__name="small-cnn")
         images = images_of(run)
         self.assertGreaterEqual(len(images), 2 * COUNT)
@@ -128,7 +127,7 @@ class ImagesTest(training.TrainingTest):
     @unittest.skipUnless(shutil.which("mpirun"), "needs mpirun")
     def test_what_a_selection_hid_most_and_least_often_is_kept(self):
         hiding = {"selection__strategy": "random", "selection__share": 0.5}
-        run = self.finish("run", **hiding)
+        run = self.finish(**hiding)
         times = numbers_of(run, "hidden.npy")
         self.assertEqual(len(times), 640)
         self.assertEqual(sum(times), run.summary()["visits_hidden"])
@@ -142,15 +141,15 @@ class ImagesTest(training.TrainingTest):
             for image in found:
                 self.assertEqual(image["hidden"]["times"], times[image["id"]])
         self.assertEqual(chosen, {})
-        self.assertEqual(images_of(self.finish("two", 2, **hiding)), images_of(run))
+        self.assertEqual(images_of(self.finish(2, **hiding)), images_of(run))
 
     def test_nothing_is_hidden_without_a_selection(self):
-        run = self.finish("run")
+        run = self.finish()
         self.assertFalse((run.path / "hidden.npy").exists())
         self.assertFalse(any("hidden" in image for image in images_of(run)))
 
     def test_none_are_kept_if_none_are_wanted(self):
-        run = self.finish("run", importance__images=0)
+        run = self.finish(importance__images=0)
         self.assertFalse((run.path / "images.jsonl").exists())
 
 

@@ -43,8 +43,8 @@ class NormTest(training.TrainingTest):
         self.succeed(*settings(base, **changes), f"output={name}", processes=processes)
         return self.run_folder(name)
 
-    def ledger(self, name):
-        lines = (self.folder / name / "ledger.jsonl").read_text().splitlines()
+    def ledger(self, run):
+        lines = (run.path / "ledger.jsonl").read_text().splitlines()
         return [json.loads(line) for line in lines]
 
 
@@ -66,20 +66,18 @@ class SharedNormTest(NormTest):
 class FastSharedNormTest(NormTest):
     def test_fast_steps_differ_in_rounding_only(self):
         for share, several in [("shared", [2, 4]), (3, [4])]:
-            alone = self.finish(BASE, f"{share} alone", workers__batch_norm=share)
+            alone = self.train_once(*settings(BASE, workers__batch_norm=share))
             losses = alone.column("train_loss") + alone.column("test_loss")
             for processes in several:
-                run = self.finish(BASE, f"{share} {processes}", processes,
-                                  workers__batch_norm=share)
+                run = self.train_once(*settings(BASE, workers__batch_norm=share), processes=processes)
                 found = run.column("train_loss") + run.column("test_loss")
                 for a, b in zip(found, losses, strict=True):
                     self.assertAlmostEqual(a, b, delta=1e-3 * b)
 
     def test_the_ledger_knows_what_statistics_cost(self):
         """Two sums per channel, in doubles, forward and backward, in every step."""
-        def bytes_of(name):
-            run = self.run_folder(name)
-            lines = self.ledger(name)
+        def bytes_of(run):
+            lines = self.ledger(run)
             sent = [process["bytes_statistics"] for line in lines for process in line["processes"]]
             self.assertEqual(sum(sent), run.summary()["bytes_statistics"])
             for line in lines:
@@ -87,28 +85,23 @@ class FastSharedNormTest(NormTest):
                     self.assertLessEqual(process["bytes_statistics"], process["bytes_sent"])
             return sum(sent)
 
-        row, steps = 2 * 8 * CHANNELS, self.finish(BASE, "alone", workers__batch_norm="shared").last_step()
-        self.assertEqual(bytes_of("alone"), 0)
-        self.finish(BASE, "worker", 2)
-        self.assertEqual(bytes_of("worker"), 0)
-        self.finish(BASE, "shared", 2, workers__batch_norm="shared")
-        self.assertEqual(bytes_of("shared"), 2 * steps * 2 * row)  # 2 b (P-1)/P of two processes
-        self.finish(BASE, "groups", 2, workers__batch_norm=2)  # 0 1, 2|3, 4 5, 6: one is cut
-        self.assertEqual(bytes_of("groups"), 2 * steps * 2 * row)
-        self.finish(BASE, "within", 2, workers__batch_norm=3)  # 0 1 2 | 3 4 5, 6
-        self.assertEqual(bytes_of("within"), 0)
+        def run_of(share, processes=2):
+            return self.train_once(*settings(BASE, workers__batch_norm=share), processes=processes)
 
-        done = subprocess.run([IMPART, "io", "shared", "groups", "within", "--json"],
-                              cwd=self.folder, text=True, capture_output=True, check=True)
-        rows = {pathlib.Path(run["run"]).name: run["comparisons"] for run in json.loads(done.stdout)}
-        for name, expected in [("shared", 2 * steps * 2 * row), ("groups", 2 * steps * 2 * row),
-                               ("within", None)]:
-            found = [r for r in rows[name] if r["quantity"] == "statistics_bytes"]
-            if expected is None:
-                self.assertEqual(found, [])
-            else:
-                self.assertEqual([(r["predicted"], r["measured"]) for r in found],
-                                 [(expected, expected)])
+        alone, shared, groups, within = run_of("shared", None), run_of("shared"), run_of(2), run_of(3)
+        expected = 2 * alone.last_step() * 2 * (2 * 8 * CHANNELS)  # 2 b (P-1)/P of two processes
+        self.assertEqual(bytes_of(alone), 0)
+        self.assertEqual(bytes_of(self.finish(BASE, "worker", 2)), 0)
+        self.assertEqual(bytes_of(shared), expected)
+        self.assertEqual(bytes_of(groups), expected)  # 0 1, 2|3, 4 5, 6: one is cut
+        self.assertEqual(bytes_of(within), 0)  # 0 1 2 | 3 4 5, 6
+
+        done = subprocess.run([IMPART, "io", shared.path, groups.path, within.path, "--json"],
+                              text=True, capture_output=True, check=True)
+        for counted, rows in zip([expected, expected, None], json.loads(done.stdout), strict=True):
+            found = [(r["predicted"], r["measured"]) for r in rows["comparisons"]
+                     if r["quantity"] == "statistics_bytes"]
+            self.assertEqual(found, [(counted, counted)] if counted else [])
 
 
 class DissimilarityTest(NormTest):
@@ -123,7 +116,7 @@ class DissimilarityTest(NormTest):
         self.assertGreater(run.summary()["seconds_dissimilarity"], 0)
         self.assertEqual(plain.summary()["seconds_dissimilarity"], 0)
         seconds = [process["seconds"]["dissimilarity"]
-                   for line in self.ledger("measured") for process in line["processes"]]
+                   for line in self.ledger(run) for process in line["processes"]]
         self.assertEqual([value > 0 for value in seconds], [False, True, False, True])
         if not shutil.which("mpirun"):
             return

@@ -16,13 +16,15 @@ import time
 import unittest
 
 import training
-from training import SHORT, STOP_SIGNALS, RunFolder, settings, wait_until
+from training import SHORT, STOP_SIGNALS, RunFolder, on_small_images, settings, wait_until
 
 KILLS = int(os.environ.get("IMPART_KILLS", "4"))
 SEED = int(os.environ.get("IMPART_TEST_SEED", "1"))
+# 80 steps an epoch, which last long enough to be stopped in.
+RUN = {**on_small_images(SHORT), "workers.batch": 2}
 EXCHANGE = {
-    **SHORT,
-    "data.train_examples": 320,  # each worker has a model to step
+    **RUN,
+    "data.limit": 320,  # each worker has a model to step
     "exchange.strategy": "ilag-pair",
     "workers.sync": 2,
     "partition.heuristic": "random",
@@ -30,14 +32,13 @@ EXCHANGE = {
     "partition.warmup": 0,
 }
 BATCH_NORM = {
-    **SHORT,
+    **RUN,
     "model.name": "small-cnn",
-    "data.train_examples": 96,
-    "workers.batch": 2,
+    "data.limit": 320,
     "optimizer.schedule": "cosine",
     "partition.sticky": "true",
 }
-ADAMW = {**SHORT, "optimizer.name": "adamw", "optimizer.lr": 0.001, "epochs": 4}
+ADAMW = {**RUN, "optimizer.name": "adamw", "optimizer.lr": 0.001}
 
 
 class ResumeTest(training.TrainingTest):
@@ -45,6 +46,10 @@ class ResumeTest(training.TrainingTest):
 
     shared = pathlib.Path()
     unbroken = {}
+
+    def setUp(self):
+        super().setUp()
+        self.make_small_images()
 
     def reference(self, base):
         """What the unbroken run comes to, and how long it takes from start to end."""
@@ -54,18 +59,18 @@ class ResumeTest(training.TrainingTest):
             started = time.monotonic()
             self.succeed(*key, f"output={output}")
             seconds = time.monotonic() - started
-            self.unbroken[key] = (RunFolder(output), RunFolder(output).outcome(), seconds)
+            self.unbroken[key] = (RunFolder(output), RunFolder(output).outcome_from_files(), seconds)
             self.assertEqual(self.unbroken[key][1]["markers"], ["DONE"])
         return self.unbroken[key]
 
     def copy_of_done(self, name):
-        shutil.copytree(self.reference(SHORT)[0].path, self.folder / name)
+        shutil.copytree(self.reference(RUN)[0].path, self.folder / name)
         return self.run_folder(name)
 
     def copy_of_stopped(self, name):
         stopped = self.shared / "stopped"
         if not stopped.exists():
-            self.assertEqual(self.stop_in_epoch(SHORT, stopped, 4).wait(), 85)
+            self.assertEqual(self.stop_in_epoch(RUN, stopped, 4).wait(), 85)
         shutil.copytree(stopped, self.folder / name)
         return self.run_folder(name)
 
@@ -76,15 +81,20 @@ class ResumeTest(training.TrainingTest):
         return self.start(*settings(base), f"output={name}")
 
     def stop_in_epoch(self, base, name, epochs, number=signal.SIGTERM):
-        """Starts a run and sends it the signal after some epochs."""
+        """Starts a run and sends it the signal after some epochs; again, if it came between two or too late."""
         run = self.run_folder(name)
-        started = self.start(*settings(base), f"output={name}")
-        self.assertTrue(wait_until(lambda: run.lines() >= epochs or started.is_over(), 60))
-        started.signal(number)
+        for _ in range(5):
+            shutil.rmtree(run.path, ignore_errors=True)
+            started = self.start(*settings(base), f"output={name}")
+            self.assertTrue(wait_until(lambda: run.lines() >= epochs or started.is_over(), 60))
+            started.signal(number)
+            code = started.wait()
+            if code != 0 and not (code == 85 and run.newest_state()["step"] == 0):
+                break
         return started
 
     def check_end(self, base, name):
-        self.assert_same_outcome(self.run_folder(name).outcome(), self.reference(base)[1])
+        self.assert_same_outcome(self.run_folder(name).outcome_from_files(), self.reference(base)[1])
 
 
 class KilledRunTest(ResumeTest):
@@ -135,7 +145,7 @@ class KilledRunTest(ResumeTest):
                 moments.append(moment)
             started = self.begin_or_resume(base, name)
             self.assertEqual(started.wait(), 0, started.texts()[1])
-            self.assert_same_outcome(self.run_folder(name).outcome(), expected)
+            self.assert_same_outcome(self.run_folder(name).outcome_from_files(), expected)
             shutil.rmtree(self.folder / name)
         self.assertEqual(len(moments), kills)
         print(f"seed {seed}: {runs} runs, killed {kills} times, after so many epochs: "
@@ -144,7 +154,7 @@ class KilledRunTest(ResumeTest):
 
 class KillTest(KilledRunTest):
     def test_killed_at_any_moment(self):
-        self.kill_and_compare(SHORT, KILLS, SEED)
+        self.kill_and_compare(RUN, KILLS, SEED)
 
 
 class KillOthersTest(KilledRunTest):
@@ -174,7 +184,7 @@ class EverySignalTest(StoppedRunTest):
     def test_each_signal_stops_inside_an_epoch(self):
         for i, number in enumerate(STOP_SIGNALS):
             with self.subTest(signal=number.name):
-                self.check_signal(SHORT, number, 1 + i % 3)
+                self.check_signal(RUN, number, 1 + i % 3)
 
     def test_a_second_interrupt_ends_at_once(self):
         slow = {**SHORT, "data.train_examples": 20000, "workers.batch": 5000, "threads": 1,
@@ -193,7 +203,7 @@ class EverySignalTest(StoppedRunTest):
         run = self.run_folder("run")
         signal.signal(signal.SIGHUP, signal.SIG_IGN)
         self.addCleanup(signal.signal, signal.SIGHUP, signal.SIG_DFL)
-        started = self.start(*settings(SHORT), "output=run")
+        started = self.start(*settings(RUN), "output=run")
         self.assertTrue(wait_until(lambda: run.lines() >= 1, 60))
         started.signal(signal.SIGHUP)
         self.assertEqual(started.wait(), 0, started.texts()[1])
@@ -213,7 +223,7 @@ class SignalTest(StoppedRunTest):
 class SignalAtOddMomentsTest(StoppedRunTest):
     def test_stopped_again_and_again(self):
         run = self.run_folder("stops")
-        self.assertEqual(self.stop_in_epoch(SHORT, "stops", 1).wait(), 85)
+        self.assertEqual(self.stop_in_epoch(RUN, "stops", 1).wait(), 85)
         for _ in range(3):
             done = run.lines()
             started = self.start("--resume", "stops")
@@ -221,21 +231,21 @@ class SignalAtOddMomentsTest(StoppedRunTest):
             started.signal(signal.SIGTERM)
             self.assertIn(started.wait(), [0, 85], started.texts()[1])
         self.succeed("--resume", "stops")
-        self.check_end(SHORT, "stops")
+        self.check_end(RUN, "stops")
 
     def test_while_it_starts(self):
         """Until the command listens, a signal ends it as any other, but spoils nothing."""
         draw = random.Random(SEED)
         for _ in range(4):
-            started = self.begin_or_resume(SHORT, "early")
+            started = self.begin_or_resume(RUN, "early")
             time.sleep(draw.uniform(0, 0.6))
             started.signal(signal.SIGTERM)
             self.assertIn(started.wait(), [0, 85, -signal.SIGTERM], started.texts()[1])
-        self.assertEqual(self.begin_or_resume(SHORT, "early").wait(), 0)
-        self.check_end(SHORT, "early")
+        self.assertEqual(self.begin_or_resume(RUN, "early").wait(), 0)
+        self.check_end(RUN, "early")
 
     def test_with_one_step_per_epoch(self):
-        whole = {**SHORT, "workers.batch": 800, "epochs": 30}
+        whole = {**RUN, "workers.batch": 800, "epochs": 60}
         name = "one-step"
         started = self.stop_in_epoch(whole, name, 3)
         self.assertEqual(started.wait(), 85, "ran to its end in spite of SIGTERM")
@@ -243,7 +253,7 @@ class SignalAtOddMomentsTest(StoppedRunTest):
 
     def test_after_divergence(self):
         """NaN in the partition's figures must not spoil the checkpoint."""
-        diverged = {**SHORT, "optimizer.lr": 1e20, "train.stop_on_nan": "false"}
+        diverged = {**RUN, "optimizer.lr": 1e20, "train.stop_on_nan": "false"}
         name = "diverged"
         started = self.stop_in_epoch(diverged, name, 2)
         self.assertEqual(started.wait(), 85, started.texts()[1])
@@ -262,7 +272,7 @@ class DamageTest(ResumeTest):
         self.assertIn("skipping a damaged checkpoint: ", err)
         self.assertIn(damaged, err)
         self.assertNotIn(f"resuming from {run.path.name}/checkpoints/{checkpoints[-1].name}", err)
-        self.check_end(SHORT, run.path.name)
+        self.check_end(RUN, run.path.name)
         return err
 
     def test_one_flipped_bit_in_any_file(self):
@@ -316,7 +326,7 @@ class UsageTest(ResumeTest):
         self.assertEqual(self.run_folder("run").markers(), ["PREEMPTED"])
         self.assertEqual((self.folder / "run/config.yaml").read_text(), config)
         self.succeed("--resume", "run")
-        self.check_end(SHORT, "run")
+        self.check_end(RUN, "run")
 
     def test_another_config_is_refused_before_the_first_checkpoint_too(self):
         self.copy_of_stopped("run")
@@ -327,7 +337,7 @@ class UsageTest(ResumeTest):
         self.copy_of_stopped("run")
         self.succeed("--resume", "run", "checkpoint.keep=1", "name=other")
         self.assertEqual(len(self.run_folder("run").checkpoints()), 1)
-        self.check_end(SHORT, "run")
+        self.check_end(RUN, "run")
 
     def test_another_number_of_threads_is_told(self):
         self.copy_of_stopped("run")
@@ -340,7 +350,7 @@ class UsageTest(ResumeTest):
         self.assertNotIn("threads", err)
 
     def test_with_reduce_exact_the_number_of_threads_changes_nothing(self):
-        exact = {**SHORT, "workers.reduce": "exact", "data.train_examples": 320}
+        exact = {**RUN, "workers.reduce": "exact", "data.limit": 320}
         self.assertEqual(self.stop_in_epoch(exact, "run", 2).wait(), 85)
         _, err = self.succeed("--resume", "run", "threads=2")
         self.assertNotIn("threads", err)
@@ -350,13 +360,13 @@ class UsageTest(ResumeTest):
         self.copy_of_stopped("run")
         os.rename(self.folder / "run", self.folder / "moved")
         self.succeed("--resume", "moved")
-        self.check_end(SHORT, "moved")
+        self.check_end(RUN, "moved")
         self.assertFalse((self.folder / "run").exists())
 
     def test_a_finished_run_stays_finished(self):
         self.copy_of_done("run")
         self.succeed("--resume", "run")
-        self.check_end(SHORT, "run")
+        self.check_end(RUN, "run")
 
     def test_no_run_to_resume(self):
         os.mkdir(self.folder / "empty")
@@ -373,20 +383,20 @@ class UsageTest(ResumeTest):
     def test_a_second_run_into_the_same_output_is_refused(self):
         self.copy_of_done("run")
         before = self.contents("run")
-        err = self.fail_with(2, "run: already holds a run", *settings(SHORT), "output=run")
+        err = self.fail_with(2, "run: already holds a run", *settings(RUN), "output=run")
         self.assertIn("--overwrite", err)
         self.assertEqual(self.contents("run"), before)
         # A refusal for another reason loses nothing either, although the run may be overwritten.
-        self.fail_with(2, "warmup", *settings(SHORT, partition__warmup=99), "output=run",
+        self.fail_with(2, "warmup", *settings(RUN, partition__warmup=99), "output=run",
                        "--overwrite")
         self.assertEqual(self.contents("run"), before)
-        self.succeed(*settings(SHORT, epochs=3), "output=run", "--overwrite")
+        self.succeed(*settings(RUN, epochs=3), "output=run", "--overwrite")
         self.assertEqual(self.run_folder("run").lines(), 3)
 
     def test_overwrite_with_data_that_cannot_be_read_loses_nothing(self):
         self.copy_of_done("run")
         before = self.contents("run")
-        code, _, _ = self.train(*settings(SHORT, data__name="cifar10", data__root="missing"),
+        code, _, _ = self.train(*settings(RUN, data__name="cifar10", data__root="missing"),
                                 "output=run", "--overwrite")
         self.assertIn(code, [2, 65])
         self.assertIn("summary.json", self.contents("run"))

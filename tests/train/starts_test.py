@@ -9,14 +9,13 @@ import subprocess
 import unittest
 
 import training
-from training import RunFolder, settings, wait_until
+from training import RunFolder, on_small_images, settings, wait_until
 
 EXAMPLES, EPOCHS, WORKERS = 320, 4, 4
-BASE = {
+BASE = on_small_images({
     "threads": 1,
     "epochs": EPOCHS,
     "data.train_examples": EXAMPLES,
-    "data.test_examples": 50,
     "model.name": "mlp",
     "workers.count": WORKERS,
     "workers.batch": 8,
@@ -30,7 +29,7 @@ BASE = {
     "partition.interval": 0,
     "partition.save": "true",
     "checkpoint.every": 1,
-}
+})
 
 
 def owners(text):
@@ -45,6 +44,10 @@ def exchanges():
 
 
 class StartsTest(training.TrainingTest):
+    def setUp(self):
+        super().setUp()
+        self.make_small_images()
+
     def run_with(self, name, processes=None, **changes):
         self.succeed(*settings(BASE, **changes), f"output={name}", processes=processes)
         return self.run_folder(name)

@@ -5,10 +5,10 @@ import shutil
 import unittest
 
 import training
-from training import SHORT, RunFolder, settings
+from training import SHORT, RunFolder, on_small_images, settings
 
 # Accuracies of the epochs differ, so a target can be put between two of them.
-RUN = {**SHORT, "epochs": 8, "partition.save": "false", "checkpoint.keep": 20}
+RUN = {**on_small_images(SHORT), "epochs": 8, "partition.save": "false", "checkpoint.keep": 20}
 
 
 def first_reaching(values, target):
@@ -16,9 +16,12 @@ def first_reaching(values, target):
 
 
 class StopTest(training.TrainingTest):
+    def setUp(self):
+        super().setUp()
+        self.make_small_images()
+
     def unbroken(self):
-        self.succeed(*settings(RUN, output="whole"))
-        return RunFolder(self.folder / "whole")
+        return self.train_once(*settings(RUN))
 
     def check_stopped(self, run, whole, epoch, reached):
         self.assertEqual(run.markers(), ["DONE"])
@@ -87,7 +90,7 @@ class StopTest(training.TrainingTest):
 
     def test_language_stops_by_perplexity(self):
         self.succeed("data.name=generated", "model.name=lstm", "threads=1", "epochs=4", "output=run",
-                     "data.train_examples=64", "data.test_examples=16", "importance.ignore=0",
+                     "data.train_examples=64", "data.test_examples=16", "data.block=8", "importance.ignore=0",
                      "partition.warmup=1", "partition.interval=1", "stop.at=perplexity <= 1e9")
         at = json.loads((self.folder / "run/summary.json").read_text())["stopped_at"]
         self.assertEqual((at["epoch"], at["reached"]), (0, True))

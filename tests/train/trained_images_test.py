@@ -46,10 +46,11 @@ class ImageTest(UseTest):
                     write_picture(cls.folder / f"pictures/{part}/{name}/{i:02}.png", colour, draw)
         cls.trained, _ = cls.train(IMAGES, "run")
         cls.pictures = sorted((cls.folder / "pictures/val").rglob("*.png"))
+        cls.evaluated = json.loads(cls.run_impart("evaluate", "run", "--json").stdout)
 
     def test_evaluate_says_what_the_run_said(self):
         last = self.trained.metrics()[-1]
-        found = self.answer("evaluate", "run")
+        found = self.evaluated
         self.assertEqual((found["loss"], found["accuracy"]), (last["test_loss"], last["test_accuracy"]))
         self.assertEqual(found["predictions"], len(self.pictures))
         text = self.succeed("evaluate", "run")
@@ -63,7 +64,7 @@ class ImageTest(UseTest):
         text = config.read_text()
         self.assertIn("precision: fp32", text)
         config.write_text(text.replace("precision: fp32", "precision: bf16"))
-        self.assertEqual(self.answer("evaluate", "gpu", "device=cpu"), self.answer("evaluate", "run"))
+        self.assertEqual(self.answer("evaluate", "gpu", "device=cpu"), self.evaluated)
 
     def test_evaluate_takes_other_data_with_the_model_as_it_is(self):
         other = self.folder / "other"
@@ -100,7 +101,7 @@ class ImageTest(UseTest):
         with torch.no_grad():
             logits = model(inputs)
         evaluated = self.answer("evaluate", "elsewhere")
-        self.assertEqual(evaluated, self.answer("evaluate", "run"))
+        self.assertEqual(evaluated, self.evaluated)
         loss = float(torch.nn.functional.cross_entropy(logits, labels))
         accuracy = 100 * float((logits.argmax(1) == labels).double().mean())
         self.assertAlmostEqual(loss, evaluated["loss"], delta=1e-4)
@@ -146,7 +147,7 @@ class ImageTest(UseTest):
             (checkpoint / "manifest.json").write_text(json.dumps(manifest))
             (checkpoint / "model.json").unlink()
         self.fail_with(65, "'impart evaluate old' makes it", "predict", "old", self.pictures[0])
-        self.assertEqual(self.answer("evaluate", "old"), self.answer("evaluate", "run"))
+        self.assertEqual(self.answer("evaluate", "old"), self.evaluated)
         self.assertEqual(self.succeed("predict", "old", self.pictures[0]),
                          self.succeed("predict", "run", self.pictures[0]))
 

@@ -157,6 +157,13 @@ class RunFolder:
             "hidden.npy": self.bytes_of("hidden.npy"),
         }
 
+    def outcome_from_files(self):
+        """The same for data in files: who starts again reads them again."""
+        found = self.outcome()
+        for name in ["bytes_disk", "bytes_source"]:
+            found["summary"].pop(name)
+        return found
+
     def bytes_of(self, name):
         """Of a file; none if the run has no such file."""
         path = self.path / name
@@ -229,6 +236,13 @@ class Started:
 class TrainingTest(unittest.TestCase):
     """Each test has a folder of its own, which is the working folder of the command."""
 
+    @classmethod
+    def setUpClass(cls):
+        super().setUpClass()
+        kept = tempfile.TemporaryDirectory(prefix="impart-train-")
+        cls.addClassCleanup(kept.cleanup)
+        cls.kept, cls.trained_once = pathlib.Path(kept.name), {}
+
     def setUp(self):
         self.folder = pathlib.Path(tempfile.mkdtemp(prefix="impart-train-"))
         self.addCleanup(shutil.rmtree, self.folder, ignore_errors=True)
@@ -255,6 +269,15 @@ class TrainingTest(unittest.TestCase):
         code, out, err = self.train(*args, processes=processes)
         self.assertEqual(code, 0, err)
         return out, err
+
+    def train_once(self, *args, processes=None):
+        """A run to compare with, which the tests of a class share: the first that asks trains it."""
+        key = (args, processes)
+        if key not in self.trained_once:
+            output = self.kept / f"run-{len(self.trained_once)}"
+            self.succeed(*args, f"output={output}", processes=processes)
+            self.trained_once[key] = RunFolder(output)
+        return self.trained_once[key]
 
     def fail_with(self, code, message, *args, processes=None):
         found, _, err = self.train(*args, processes=processes)

@@ -10,9 +10,10 @@ import subprocess
 import unittest
 
 import training
-from training import IMPART, SHORT, settings, wait_until
+from training import IMPART, SHORT, on_small_images, settings, wait_until
 
 IMAGES = {**SHORT, "epochs": 2, "partition.warmup": 1, "partition.interval": 1, "importance.ignore": 0}
+SMALL = on_small_images(IMAGES)
 HELD_OUT = {**IMAGES, "data.validation": 0.25}
 LANGUAGE = {
     "threads": 1, "epochs": 1, "data.name": "generated", "data.train_examples": 60, "data.test_examples": 20,
@@ -57,17 +58,19 @@ class HeldOutTest(training.TrainingTest):
         self.assertEqual((tested["evaluated_on"], tested["predictions"]), ("test", 100))
 
     def test_is_the_same_for_every_store_and_after_a_kill(self):
-        self.succeed(*settings(HELD_OUT), "output=a")
+        self.make_small_images()
+        base = {**SMALL, "data.validation": 0.25, "workers.batch": 2}
+        self.succeed(*settings(base), "output=a")
         expected = self.run_folder("a")
-        self.succeed(*settings(HELD_OUT, store__kind="partitioned"), "output=parts")
+        self.succeed(*settings(base, store__kind="partitioned"), "output=parts")
         self.assertEqual(self.run_folder("parts").sha(), expected.sha())
         self.assertEqual(self.run_folder("parts").column("test_accuracy"), expected.column("test_accuracy"))
-        process = self.start(*settings(HELD_OUT), "output=killed")
+        process = self.start(*settings(base), "output=killed")
         wait_until(lambda: self.run_folder("killed").lines() > 0 or process.is_over(), 60)
         process.signal(signal.SIGKILL)
         process.wait()
         self.succeed("--resume", "killed")
-        self.assert_same_outcome(self.run_folder("killed").outcome(), expected.outcome())
+        self.assert_same_outcome(self.run_folder("killed").outcome_from_files(), expected.outcome_from_files())
 
     def test_of_a_language_is_blocks(self):
         _, err = self.succeed(*settings(LANGUAGE, data__validation=0.2), "output=a")
@@ -95,8 +98,12 @@ class StreamsTest(training.TrainingTest):
 
     STREAMS = {"seed.init": 1, "seed.order": 1, "seed.augment": 1}
 
+    def setUp(self):
+        super().setUp()
+        self.make_small_images()
+
     def run_with(self, name, **changes):
-        self.succeed(*settings(IMAGES, **changes), f"output={name}")
+        self.succeed(*settings(SMALL, **changes), f"output={name}")
         return self.run_folder(name)
 
     def test_together_are_all_that_is_random(self):
