@@ -5,6 +5,7 @@
 #include <memory>
 #include <span>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include <torch/torch.h>
@@ -112,6 +113,7 @@ inline void set_parameters(models::Classifier& model, const torch::Tensor& value
 struct Training {
   std::unique_ptr<comm::Communicator> communicator = comm::make_single_communicator();
   std::unique_ptr<feed::Feed> feed = feed::make_device_feed(make_images(), augment);
+  std::unique_ptr<placement::StepPlan> plan;
   train::Engine engine;
 
   explicit Training(const config::RunConfig& config, const std::string& model = "small-cnn",
@@ -119,10 +121,11 @@ struct Training {
       : engine({.config = config, .model = make_model(model, seed), .feed = feed.get()},
                *communicator) {}
 
-  /// Trains steps first..last-1 of the plan.
-  void train(const placement::StepPlan& plan, std::uint32_t first, std::uint32_t last, double rate,
+  /// Trains steps first..last-1 of a plan, which is kept: the end of the epoch looks at it, too.
+  void train(placement::StepPlan steps, std::uint32_t first, std::uint32_t last, double rate,
              std::span<const float> weights = {}) {
-    engine.begin_epoch(plan, 0, first, weights);
+    plan = std::make_unique<placement::StepPlan>(std::move(steps));
+    engine.begin_epoch(*plan, 0, first, weights);
     for (std::uint32_t step = first; step < last; ++step) engine.run_step(step, rate);
   }
   torch::Tensor parameters() { return parameters_of(engine.model()); }
