@@ -35,6 +35,17 @@ function(impart_install_command name)
   install(TARGETS ${name})
 endfunction()
 
+# The stand-ins that a command starts with (ImpartSpareLibraries), and where it finds them.
+function(impart_install_spares name)
+  if(NOT IMPART_SPARES)
+    return()
+  endif()
+  set(place ${CMAKE_INSTALL_LIBDIR}/impart/spare)
+  install(DIRECTORY ${IMPART_SPARES}/ DESTINATION ${place} USE_SOURCE_PERMISSIONS)
+  file(RELATIVE_PATH from_bin ${CMAKE_INSTALL_FULL_BINDIR} ${CMAKE_INSTALL_FULL_LIBDIR}/impart/spare)
+  set_target_properties(${name} PROPERTIES INSTALL_RPATH "$ORIGIN/${from_bin}")
+endfunction()
+
 # The headers and the targets of a part, PART as impartPARTTargets.cmake spells it.
 function(impart_install_part part)
   string(TOLOWER ${part} list)

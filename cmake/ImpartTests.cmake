@@ -103,6 +103,7 @@ function(impart_test name)
   set_source_files_properties(${TEST_ALONE} PROPERTIES SKIP_UNITY_BUILD_INCLUSION ON)
   if(TEST_TORCH)
     impart_use_torch(${name})
+    impart_start_light(${name})
   elseif(TEST_COMPUTES AND IMPART_COMPUTING_ROOMS)
     target_compile_options(${name} PRIVATE -O1)  # a header precompiled without does not fit
   else()

@@ -18,6 +18,12 @@ endif()
 find_package(OpenMP REQUIRED COMPONENTS CXX)
 
 include(ImpartTorchTarget)
+include(ImpartSpareLibraries)
+
+if(NOT IMPART_CUDA)
+  find_library(IMPART_TORCH_CPU_LIBRARY torch_cpu HINTS ${TORCH_INSTALL_PREFIX}/lib)
+  impart_spare_libraries("${IMPART_TORCH_CPU_LIBRARY}")
+endif()
 
 file(CONFIGURE OUTPUT ${CMAKE_CURRENT_BINARY_DIR}/impart_torch_pch.cpp CONTENT "")
 add_library(impart_torch_pch OBJECT ${CMAKE_CURRENT_BINARY_DIR}/impart_torch_pch.cpp)
@@ -34,5 +40,13 @@ function(impart_use_torch target)
   if(IMPART_CCACHE)
     set_target_properties(${target} PROPERTIES CXX_COMPILER_LAUNCHER
       "${CMAKE_COMMAND};-E;env;CCACHE_SLOPPINESS=pch_defines,time_macros;${IMPART_CCACHE}")
+  endif()
+endfunction()
+
+# A program with LibTorch starts without what LibTorch does not use.
+function(impart_start_light program)
+  if(IMPART_SPARES)
+    target_link_options(${program} PRIVATE LINKER:--disable-new-dtags)
+    set_property(TARGET ${program} APPEND PROPERTY BUILD_RPATH ${IMPART_SPARES})
   endif()
 endfunction()

@@ -1,11 +1,12 @@
 #!/usr/bin/env python3
 """Runs tests again and again on a busy machine, and lists which failed or hung.
 
-    tools/flakes.py N [-R REGEX] [--build FOLDER] [--hogs K] [--keep FILE]
+    tools/flakes.py N [-R REGEX] [--build FOLDER] [-j JOBS] [--hogs K] [--keep FILE]
 
 By default those in which processes, threads, signals or terminals meet (label concurrent); with -R
-those whose name matches, whatever their label. Beside them K programs (default: one per core) keep
-the cores busy. Outputs of each round are left in FOLDER/flakes/. Ends with 1 if anything failed.
+those whose name matches, whatever their label. They are each other's load: JOBS at a time (default:
+three for each core), and beside them K programs (default: one for two cores) that do nothing but
+compute. Outputs of each round are left in FOLDER/flakes/. Ends with 1 if anything failed.
 
 With --keep every result is a line of JSON in FILE as soon as its round is over. If FILE is there
 already, its rounds count: the next call goes on until there are N.
@@ -31,7 +32,8 @@ def parse_arguments():
     parser.add_argument("rounds", type=int, metavar="N", help="how often each test is run")
     parser.add_argument("-R", dest="regex", help="tests whose name matches")
     parser.add_argument("--build", default="build/dev", help="build folder")
-    parser.add_argument("--hogs", type=int, default=os.cpu_count(), help="programs beside them")
+    parser.add_argument("-j", dest="jobs", type=int, default=3 * os.cpu_count(), help="tests at a time")
+    parser.add_argument("--hogs", type=int, default=os.cpu_count() // 2, help="programs beside them")
     parser.add_argument("--keep", type=pathlib.Path, metavar="FILE", help="go on from it, and add to it")
     return parser.parse_args()
 
@@ -56,11 +58,11 @@ def parse_results(output):
         yield name, KINDS.get(verdict.strip(), "failed"), float(seconds)
 
 
-def run_round(build, names, log):
+def run_round(build, names, jobs, log):
     """All tests once."""
     pattern = "^(" + "|".join(map(re.escape, names)) + ")$"
     done = subprocess.run(["ctest", "--test-dir", build, "-R", pattern, "--output-on-failure",
-                           "-j", str(os.cpu_count())], capture_output=True, text=True)
+                           "-j", str(jobs)], capture_output=True, text=True)
     log.write_text(done.stdout + done.stderr)
     return list(parse_results(done.stdout))
 
@@ -117,7 +119,7 @@ def main():
     try:
         while record.rounds < args.rounds:
             log = logs / f"round-{record.rounds + 1}.txt"
-            found = run_round(args.build, names, log)
+            found = run_round(args.build, names, args.jobs, log)
             record.add_round(found)
             for name, kind, seconds in found:
                 if kind in ("failed", "hung"):
