@@ -416,6 +416,26 @@ class LocalUpdates(unittest.TestCase):
         self.runs = read_runs("experiments/local-placement/results.csv", self.cell_of)
         self.page = ROOT / "docs/answers/local.md"
 
+    def test_the_table_without_norms_is_that_of_the_runs(self):
+        runs = read_runs("experiments/skew-local/results.csv", lambda run: (
+            run["arm"] if run["arm"] == "dealt anew" else
+            (run["config.partition.start"] + (", partial 0.3" if run["config.exchange.strategy"] == "partial" else ""),
+             run["config.workers.sync"])))
+        chances, written = {}, {}
+        for place, sync, n, random, mean, difference, interval, p in rows(self.page, "| no norms | H |"):
+            with self.subTest(f"{place} {sync}"):
+                paired = Paired(runs[place, sync], runs["random", sync])
+                self.assertEqual((int(n), paired.pairs), (5, 5))
+                self.assertEqual(random, spread(column(runs["random", sync], "best_accuracy"), 2))
+                self.assertEqual(mean, spread(column(runs[place, sync], "best_accuracy"), 2))
+                self.assertEqual(difference, signed(paired.mean, 2))
+                self.assertEqual(interval, paired.interval(2))
+                chances[place, sync], written[place, sync] = paired.p, written_p(p)
+        self.assertEqual(len(chances), len(runs) - 4)  # all but random parts at three H and dealing anew
+        for cell, adjusted in holm(chances).items():
+            self.assertAlmostEqual(written[cell], adjusted, delta=0.0006)
+        self.assertIn(spread(column(runs["dealt anew"], "best_accuracy"), 2), self.page.read_text())
+
     def test_the_table_of_language_is_that_of_the_runs(self):
         check_perplexities(self, rows(ROOT / "docs/answers/local.md", "| local language | n | perplexity |"),
                            read_runs("experiments/gpu/results/local-gpt-mini.csv"), "synchronous",
