@@ -125,7 +125,8 @@ class KillTest(LocalTest):
         run = self.run_folder(name)
         started = self.start(*settings(base), f"output={name}")
         epochs = DRAW.randint(1, base["epochs"] - 1)
-        self.assertTrue(wait_until(lambda: run.lines() >= epochs or started.is_over(), 60))
+        self.assertTrue(wait_until(
+            lambda: run.lines() >= epochs and run.checkpoints() or started.is_over(), 60))
         time.sleep(DRAW.uniform(0, seconds))
         started.signal(number)
         code = started.wait()
