@@ -8,13 +8,15 @@ cache and with importance.history=true: `learning` (a constant rate, crops and f
 (a rate that falls by a cosine) and `cosine` (the same, images as they are). Over the losses of each
 run caches of 10, 20 and 50 % of the data then decide, each epoch's visits in a random order:
 
-    now       before an epoch, by the losses up to then: on which side of the mean is the last one?
+    side      before an epoch, by the losses up to then: on which side of the mean is the last one?
+    order     the same, the highest of these losses first
     smoothed  before an epoch, by a moving average of the losses, the highest first
-    visit     at each visit, by the loss that it has just brought and the mean so far
+    visit     at each visit, by the side on which the loss is that it has just brought
     Belady    before an epoch, by the visits of the four that follow
 
-Writes OUT/limits.csv, hits of every epoch in percent of its reads, and OUT/limits.md, their means
-from the third epoch on and in the last quarter. What makes room for others goes after its visit, as in
+and `cosine` is trained with `store.cache_policy: importance`, too (`measured`). Writes
+OUT/limits.csv, hits of every epoch in percent of its reads, and OUT/limits.md, their means from the
+third epoch on and in the last quarter. What makes room for others goes after its visit, as in
 store::CachePlan.
 """
 
@@ -25,7 +27,7 @@ import pathlib
 import numpy as np
 
 from cache_hits import EXAMPLES, INFOBATCH, chosen
-from runs import SHARING_CORES, train, write_markdown
+from runs import SHARING_CORES, count, read_lines, train, write_markdown
 
 COSINE = {"optimizer.schedule": "cosine"}
 SETTINGS = {"learning": {}, "augmented": COSINE, "cosine": {**COSINE, "data.augment": "none"}}
@@ -48,7 +50,7 @@ class Losses:
             mixed = np.where(smoothed == UNKNOWN, found, (1 - NEW_LOSS) * smoothed + NEW_LOSS * found)
             last, smoothed = np.where(visited, found, last), np.where(visited, mixed, smoothed)
 
-    def now(self, epoch):
+    def side(self, epoch):
         last = self.last[epoch]
         known = last[last < UNKNOWN]
         return np.where(last < (known.mean() if len(known) else 0), 0.5, 1.0)
@@ -115,10 +117,29 @@ def decide_at_visits(losses, capacity):
 
 def hits_of(losses, share):
     capacity = round(share * EXAMPLES)
-    yield "now", plan(losses, losses.now, capacity)
+    yield "side", plan(losses, losses.side, capacity)
+    yield "order", plan(losses, lambda epoch: losses.last[epoch], capacity)
     yield "smoothed", plan(losses, lambda epoch: losses.smoothed[epoch], capacity)
     yield "visit", decide_at_visits(losses, capacity)
     yield "Belady", plan(losses, losses.belady, capacity)
+
+
+def run(arguments, name, share, changes):
+    """The folder of the run, which is trained unless it is there."""
+    output = arguments.out / "runs" / f"{name}-{arguments.seed}-{round(100 * share)}"
+    if not (output / "DONE").exists():
+        keys = {**chosen(arguments, share, {**INFOBATCH, **changes}), "seed": arguments.seed,
+                "output": output}
+        train(arguments.impart, keys, 1, SHARING_CORES)
+    return output
+
+
+def measured(arguments, setting, share):
+    """Hits of each epoch of a run with that cache."""
+    changes = {**SETTINGS[setting], "store.cache_policy": "importance"}
+    for line in read_lines(run(arguments, setting, share, changes), "ledger.jsonl"):
+        hits = count([line], "cache_hits")
+        yield 100 * hits / (hits + count([line], "cache_misses"))
 
 
 def main():
@@ -126,23 +147,22 @@ def main():
     parser.add_argument("--impart", default="build/release/bin/impart", type=pathlib.Path)
     parser.add_argument("--data", required=True, type=pathlib.Path)
     parser.add_argument("--out", required=True, type=pathlib.Path)
-    parser.add_argument("--epochs", type=int, default=6, help="of `learning`; the others have 30")
+    parser.add_argument("--epochs", type=int, default=6, help="of `learning`; the others have 20")
     parser.add_argument("--seed", type=int, default=1)
     arguments = parser.parse_args()
     arguments.impart, arguments.out = arguments.impart.resolve(), arguments.out.resolve()
     arguments.out.mkdir(parents=True, exist_ok=True)
     short, table, epochs = arguments.epochs, [], []
     for setting, changes in SETTINGS.items():
-        arguments.epochs = short if setting == "learning" else 30
-        output = arguments.out / "runs" / f"{setting}-{arguments.seed}"
-        if not (output / "DONE").exists():
-            keys = {**chosen(arguments, 0, {**INFOBATCH, **changes}), "seed": arguments.seed,
-                    "importance.history": "true", "output": output}
-            train(arguments.impart, keys, 1, SHARING_CORES)
-        losses = Losses(output / "history.npy")
+        arguments.epochs = short if setting == "learning" else 20
+        recorded = run(arguments, setting, 0, {**changes, "importance.history": "true"})
+        losses = Losses(recorded / "history.npy")
         for share in SHARES:
             best = 100 * share / losses.visited[2:].mean()
-            for knows, hits in hits_of(losses, share):
+            found = list(hits_of(losses, share))
+            if setting == "cosine":
+                found.append(("measured", measured(arguments, setting, share)))
+            for knows, hits in found:
                 hits = list(hits)
                 epochs += [{"run": setting, "cache %": 100 * share, "knows": knows, "epoch": epoch + 1,
                             "hits %": round(value, 2)} for epoch, value in enumerate(hits)]

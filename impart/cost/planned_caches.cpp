@@ -49,14 +49,16 @@ class SimulatedSelection {
   std::vector<float> expected(const placement::Parts& parts, std::uint32_t epoch) const {
     const std::uint32_t last =
         std::min(decisions_.epochs.value_or(epoch + 1), epoch + 1 + kExpectedEpochs);
-    std::vector<float> visits(epoch + 1 < last ? examples_ : 0);
-    for (std::uint32_t later = epoch + 1; later < last; ++later) {
-      const placement::Selected selected = select(parts, later);
-      for (std::uint32_t w = 0; w < parts.workers(); ++w) {
-        for (const ExampleId id : selected.visits.of(WorkerId{w})) ++visits[index(id)];
-      }
-    }
-    return visits;
+    if (epoch + 1 >= last || decisions_.selection.name == placement::kSelections[0].name) return {};
+    const bool looks = decisions_.selection.needs.source != placement::ImportanceSource::kNone;
+    return placement::expected_visits(
+        {.select = [&](std::uint32_t later) { return select(parts, later); },
+         .first = epoch + 1,
+         .last = last,
+         .examples = examples_,
+         .scores = looks ? std::span<const float>(scores_) : std::span<const float>(),
+         .gone = gone_},
+        parts);
   }
 
   void end_epoch(const placement::Selected& selected, std::uint32_t epoch) {
