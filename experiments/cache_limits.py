@@ -3,10 +3,11 @@
 
     experiments/cache_limits.py --data DATA/cifar10 --out OUT [--impart build/release/bin/impart]
 
-Trains an MLP of 4 workers on 40 960 images of CIFAR-10 with infobatch (a share of 0.5), without a
-cache and with importance.history=true: `learning` (a constant rate, crops and flips), `augmented`
-(a rate that falls by a cosine) and `cosine` (the same, images as they are). Over the losses of each
-run caches of 10, 20 and 50 % of the data then decide, each epoch's visits in a random order:
+Trains an MLP of 4 workers on 40 960 images of CIFAR-10 with infobatch (a share of 0.5), and
+importance.history=true: `cosine` (a rate that falls by a cosine, images as they are, 20 epochs) and
+`learning` (a constant rate, crops and flips, 6 epochs), each with room for half of the data and
+`store.cache_policy: importance` (`measured`). Over the losses of each run caches of 10, 20 and 50 %
+of the data then decide, each epoch's visits in a random order:
 
     side      before an epoch, by the losses up to then: on which side of the mean is the last one?
     order     the same, the highest of these losses first
@@ -14,10 +15,9 @@ run caches of 10, 20 and 50 % of the data then decide, each epoch's visits in a 
     visit     at each visit, by the side on which the loss is that it has just brought
     Belady    before an epoch, by the visits of the four that follow
 
-and `cosine` is trained with `store.cache_policy: importance`, too (`measured`). Writes
-OUT/limits.csv, hits of every epoch in percent of its reads, and OUT/limits.md, their means from the
-third epoch on and in the last quarter. What makes room for others goes after its visit, as in
-store::CachePlan.
+Writes OUT/limits.csv, hits of every epoch in percent of its reads, and OUT/limits.md, their means
+from the third epoch on and in the last quarter. What makes room for others goes after its visit, as
+in store::CachePlan.
 """
 
 import argparse
@@ -29,9 +29,9 @@ import numpy as np
 from cache_hits import EXAMPLES, INFOBATCH, chosen
 from runs import SHARING_CORES, count, read_lines, train, write_markdown
 
-COSINE = {"optimizer.schedule": "cosine"}
-SETTINGS = {"learning": {}, "augmented": COSINE, "cosine": {**COSINE, "data.augment": "none"}}
+SETTINGS = {"cosine": (20, {"optimizer.schedule": "cosine", "data.augment": "none"}), "learning": (6, {})}
 SHARES = [0.1, 0.2, 0.5]
+HALF = 0.5
 NEW_LOSS = 0.3  # its weight in the moving average
 UNKNOWN = 1e9
 
@@ -124,20 +124,20 @@ def hits_of(losses, share):
     yield "Belady", plan(losses, losses.belady, capacity)
 
 
-def run(arguments, name, share, changes):
+def run(arguments, setting):
     """The folder of the run, which is trained unless it is there."""
-    output = arguments.out / "runs" / f"{name}-{arguments.seed}-{round(100 * share)}"
+    output = arguments.out / "runs" / f"{setting}-{arguments.seed}"
     if not (output / "DONE").exists():
-        keys = {**chosen(arguments, share, {**INFOBATCH, **changes}), "seed": arguments.seed,
-                "output": output}
+        arguments.epochs, changes = SETTINGS[setting]
+        keys = {**chosen(arguments, HALF, {**INFOBATCH, **changes}), "seed": arguments.seed,
+                "store.cache_policy": "importance", "importance.history": "true", "output": output}
         train(arguments.impart, keys, 1, SHARING_CORES)
     return output
 
 
-def measured(arguments, setting, share):
-    """Hits of each epoch of a run with that cache."""
-    changes = {**SETTINGS[setting], "store.cache_policy": "importance"}
-    for line in read_lines(run(arguments, setting, share, changes), "ledger.jsonl"):
+def measured(folder):
+    """Hits of each epoch of the run."""
+    for line in read_lines(folder, "ledger.jsonl"):
         hits = count([line], "cache_hits")
         yield 100 * hits / (hits + count([line], "cache_misses"))
 
@@ -147,21 +147,19 @@ def main():
     parser.add_argument("--impart", default="build/release/bin/impart", type=pathlib.Path)
     parser.add_argument("--data", required=True, type=pathlib.Path)
     parser.add_argument("--out", required=True, type=pathlib.Path)
-    parser.add_argument("--epochs", type=int, default=6, help="of `learning`; the others have 20")
     parser.add_argument("--seed", type=int, default=1)
     arguments = parser.parse_args()
     arguments.impart, arguments.out = arguments.impart.resolve(), arguments.out.resolve()
     arguments.out.mkdir(parents=True, exist_ok=True)
-    short, table, epochs = arguments.epochs, [], []
-    for setting, changes in SETTINGS.items():
-        arguments.epochs = short if setting == "learning" else 20
-        recorded = run(arguments, setting, 0, {**changes, "importance.history": "true"})
-        losses = Losses(recorded / "history.npy")
+    table, epochs = [], []
+    for setting in SETTINGS:
+        folder = run(arguments, setting)
+        losses = Losses(folder / "history.npy")
         for share in SHARES:
             best = 100 * share / losses.visited[2:].mean()
             found = list(hits_of(losses, share))
-            if setting == "cosine":
-                found.append(("measured", measured(arguments, setting, share)))
+            if share == HALF:
+                found.append(("measured", measured(folder)))
             for knows, hits in found:
                 hits = list(hits)
                 epochs += [{"run": setting, "cache %": 100 * share, "knows": knows, "epoch": epoch + 1,
