@@ -36,6 +36,7 @@ struct IoOptions {
   std::vector<std::uint32_t> intervals;
   std::vector<double> fractions;
   std::vector<std::string> strategies;
+  std::string importance_of;  ///< a run directory; "": importance is made
   cost::IoSpec spec;
   std::uint64_t parameters = 0;
   MachineOptions machine;
@@ -47,6 +48,7 @@ struct IoOptions {
   bool raw_bytes = false;
 
   bool has_all_strategies() const { return all || csv || json; }
+  bool has_config() const { return !arguments.empty() || !importance_of.empty(); }
   IoOutput output() const {
     return {.format = csv    ? IoFormat::kCsv
                       : json ? IoFormat::kJson
@@ -62,6 +64,8 @@ config::RunConfig read_base(const IoOptions& options) {
   if (!overrides.empty() && overrides.front().find('=') == std::string::npos) {
     path = choose_file(PresetKind::kRun, overrides.front()).path;
     overrides.erase(overrides.begin());
+  } else if (!options.importance_of.empty()) {
+    path = options.importance_of + "/config.yaml";
   }
   config::RunConfig config = config::load_config(path, overrides, config::kAnyProgram);
   const auto set = [](auto& value, const auto& option) {
@@ -75,8 +79,10 @@ config::RunConfig read_base(const IoOptions& options) {
   return config;
 }
 
-std::uint64_t count_examples(const IoOptions& options, const config::RunConfig& config) {
+std::uint64_t count_examples(const IoOptions& options, const config::RunConfig& config,
+                             const cost::RecordedLosses* recorded) {
   if (options.examples) return *options.examples;
+  if (recorded != nullptr) return recorded->examples;
   if (config.data.limit > 0 && !options.arguments.empty()) return config.data.limit;
   throw ConfigError("how many examples are there? give --examples");
 }
@@ -95,9 +101,19 @@ void set_caches(const IoOptions& options, const config::RunConfig& config, cost:
   spec.moves_from_peers = store.move_from != store::MoveFrom::kSource;
 }
 
-std::uint64_t payload_bytes(const IoOptions& options) {
-  if (options.payload) return *options.payload;
+double payload_bytes(const IoOptions& options, const cost::RecordedLosses* recorded) {
+  if (options.payload) return static_cast<double>(*options.payload);
+  if (recorded != nullptr && recorded->payload_bytes) return *recorded->payload_bytes;
   throw ConfigError("how many bytes has an example, as it is stored? give --payload");
+}
+
+/// What decides in place of made importance, and in which steps.
+void set_recorded(const cost::RecordedLosses& recorded, const config::RunConfig& config,
+                  cost::IoSpec& spec) {
+  spec.recorded = &recorded;
+  spec.batch = config.workers.batch;
+  spec.uneven = config.workers.uneven;
+  spec.steps_ahead = config.data.prefetch + 1;
 }
 
 /// Of a step.
@@ -119,7 +135,7 @@ std::vector<cost::IoStrategy> choose_strategies(const IoOptions& options,
   if (!options.strategies.empty()) return cost::make_io_strategies(options.strategies, spec);
   std::vector<std::string> names =
       only_main ? cost::main_io_strategies() : cost::usual_io_strategies(spec);
-  if (!options.arguments.empty()) names.insert(names.begin(), "config");
+  if (options.has_config()) names.insert(names.begin(), "config");
   return cost::make_io_strategies(names, spec);
 }
 
@@ -212,6 +228,11 @@ void check_picture(const IoOptions& options, const IoPrediction& prediction) {
 }
 
 void predict(const IoOptions& options) {
+  std::optional<cost::RecordedLosses> recorded;
+  if (!options.importance_of.empty()) {
+    recorded = cost::read_recorded_losses(options.importance_of);
+  }
+  const cost::RecordedLosses* const found = recorded ? &*recorded : nullptr;
   const config::RunConfig config = read_base(options);
   IoPrediction prediction{.spec = options.spec,
                           .base = config::placement_spec(config),
@@ -219,8 +240,9 @@ void predict(const IoOptions& options) {
                           .parameters = options.parameters,
                           .statistics_bytes = statistics_bytes(options, config),
                           .rows = {}};
-  prediction.spec.examples = count_examples(options, config);
-  prediction.spec.payload_bytes = static_cast<double>(payload_bytes(options));
+  prediction.spec.examples = count_examples(options, config, found);
+  prediction.spec.payload_bytes = payload_bytes(options, found);
+  if (found != nullptr) set_recorded(*found, config, prediction.spec);
   set_caches(options, config, prediction.spec);
   prediction.price = options.price;
   if (const auto machine = read_machine(options.machine)) {
@@ -252,6 +274,11 @@ void run_io(const IoOptions& options) {
   const bool has_runs =
       std::any_of(options.arguments.begin(), options.arguments.end(),
                   [](const std::string& path) { return std::filesystem::is_directory(path); });
+  if (has_runs && !options.importance_of.empty()) {
+    throw ConfigError(fmt::format(
+        "--importance-of {} predicts, and run directories are compared: give a config, or neither",
+        options.importance_of));
+  }
   has_runs ? compare(options) : predict(options);
 }
 
@@ -308,10 +335,15 @@ void add_strategy_options(CLI::App& command, IoOptions& options) {
       .add_option("--fraction", options.fractions,
                   "share of its part a worker exchanges: 0.1 if left out, with --all 0.1,0.3")
       ->delimiter(',');
+  auto* drift = command
+                    .add_option("--drift", options.spec.drift,
+                                "of the importance: 0 ranks never change, 1 new in every epoch")
+                    ->capture_default_str();
   command
-      .add_option("--drift", options.spec.drift,
-                  "of the importance: 0 ranks never change, 1 new in every epoch")
-      ->capture_default_str();
+      .add_option("--importance-of", options.importance_of,
+                  "a run directory with importance.history=true: its losses decide, not made "
+                  "importance; its config.yaml and sizes, where no others are given")
+      ->excludes(drift);
   command.add_option("--seed", options.seed, "for random choices");
 }
 
@@ -327,9 +359,11 @@ void add_io_command(CLI::App& app) {
       "    --machine ethernet-25g --step 250ms --parameters 25600000      in seconds\n"
       "  impart io run.yaml partition.interval=10 --examples 50000 --payload 3072 --csv\n"
       "  impart io runs/a runs/b        predicted next to measured\n"
+      "  impart io --importance-of runs/a store.cache_policy=pin store.cache=64 --strategy config\n"
       "The real schedule, heuristics and exchanges decide over synthetic importance: a fixed "
       "log-normal level for each example, and noise that is partly renewed in every epoch "
-      "(--drift).\n"
+      "(--drift). With --importance-of they decide over the losses that a run has recorded: what "
+      "that run did, in every epoch, and what others would do if they found the same losses.\n"
       "Seconds, of a network without congestion:\n"
       "  reading    is done ahead and hides behind compute; the first epoch waits for its part\n"
       "  exchange   the slower of network and disk, and a latency per message; it hides behind "
@@ -349,9 +383,10 @@ void add_io_command(CLI::App& app) {
   add_size_options(*command, *options);
   add_strategy_options(*command, *options);
   add_machine_options(*command, options->machine);
-  command->add_option(
-      "-o,--output", options->picture,
-      "draw seconds of an epoch against 2 to 2048 nodes into FILE.svg, with gnuplot");
+  command
+      ->add_option("-o,--output", options->picture,
+                   "draw seconds of an epoch against 2 to 2048 nodes into FILE.svg, with gnuplot")
+      ->excludes(command->get_option("--importance-of"));
   command->add_flag("--all", options->all,
                     "all strategies and columns, not the ten that matter in 100 columns");
   auto* csv = command->add_flag("--csv", options->csv, "print CSV, bytes as numbers");

@@ -48,14 +48,20 @@ void sort_rows(IoPrediction& prediction) {
                    [&](const Row& a, const Row& b) { return cost_of(a) < cost_of(b); });
 }
 
+/// "importance with drift 0.3"
+std::string importance_text(const cost::IoSpec& spec) {
+  return spec.recorded == nullptr ? fmt::format("importance with drift {}", spec.drift)
+                                  : fmt::format("importance of {}", spec.recorded->folder);
+}
+
 void print_tables(IoPrediction prediction, const IoOutput& output) {
   sort_rows(prediction);
   const cost::IoSpec& spec = prediction.spec;
   const bool raw = output.raw_bytes;
-  answer("{} examples of {} ({}), {} workers, {} epochs, importance with drift {}\n\n",
-         spec.examples, bytes_text(spec.payload_bytes, raw),
+  answer("{} examples of {} ({}), {} workers, {} epochs, {}\n\n", spec.examples,
+         bytes_text(spec.payload_bytes, raw),
          bytes_text(static_cast<double>(spec.examples) * spec.payload_bytes, raw),
-         prediction.base.workers, prediction.base.epochs.value(), spec.drift);
+         prediction.base.workers, prediction.base.epochs.value(), importance_text(spec));
   if (prediction.time) {
     print_seconds(prediction);
     if (output.wide) answer("\n");
@@ -145,6 +151,10 @@ void print_prediction(const IoPrediction& prediction, const IoOutput& output) {
   Json json = {{"examples", spec.examples},          {"payload_bytes", spec.payload_bytes},
                {"workers", prediction.base.workers}, {"epochs", prediction.base.epochs.value()},
                {"cache_bytes", spec.cache_bytes},    {"drift", spec.drift}};
+  if (spec.recorded != nullptr) {
+    json["drift"] = nullptr;
+    json["importance_of"] = spec.recorded->folder;
+  }
   if (prediction.time) {
     json.update(machine_json(*prediction.time));
     json["advice"] = advice_of(prediction);

@@ -5,9 +5,12 @@
 #include <span>
 #include <vector>
 
+#include <fmt/format.h>
+
 #include "impart/core/error.h"
 #include "impart/cost/cache_simulation.h"
 #include "impart/cost/move_simulation.h"
+#include "impart/cost/replay.h"
 #include "impart/cost/visit_simulation.h"
 #include "impart/run/ledger_file.h"
 
@@ -89,30 +92,35 @@ CacheShares mean_of(std::span<const CacheShares> epochs) {
   return mean;
 }
 
-/// By epoch, what caches answer.
-std::vector<CacheShares> predict_caches(const placement::PlacementSpec& decisions,
-                                        const IoSpec& spec) {
-  std::vector<CacheShares> all(decisions.epochs.value());
-  const bool has_cache = spec.cache_bytes > 0 || spec.cache_disk_bytes > 0;
-  if (!has_cache || spec.examples == 0 || spec.payload_bytes <= 0) return all;
-  const std::uint32_t workers = decisions.workers;
-  const std::uint64_t examples =
-      std::min(spec.examples, std::max(kCachedExamples, kSmallestPart * workers));
+/// In processes that have room for so many examples of a data set that stands for the real one.
+PlannedCachesSpec caches_spec(const placement::PlacementSpec& decisions, const IoSpec& spec,
+                              std::uint64_t examples) {
   const auto room = [&](std::uint64_t bytes) {
     const double held = static_cast<double>(bytes) / spec.payload_bytes *
                         static_cast<double>(examples) / static_cast<double>(spec.examples);
     return static_cast<std::uint64_t>(std::min(held, static_cast<double>(examples)));
   };
-  const PlannedCachesSpec caches{
-      .placement = {.examples = examples, .drift = spec.drift, .classes = spec.classes},
-      .policy = spec.cache_policy,
-      .memory = room(spec.cache_bytes),
-      .disk = room(spec.cache_disk_bytes),
-      .processes = spec.processes == 0 ? workers : spec.processes,
-      .cooperative = spec.cooperative,
-      .moves_from_peers = spec.moves_from_peers,
-      .epochs = static_cast<std::uint32_t>(
-          std::max<std::uint64_t>(2 * kFewestEvents, kCachedReads / examples))};
+  const bool has_payloads = spec.examples > 0 && spec.payload_bytes > 0;
+  return {.placement = {.examples = examples, .drift = spec.drift, .classes = spec.classes},
+          .policy = spec.cache_policy,
+          .memory = has_payloads ? room(spec.cache_bytes) : 0,
+          .disk = has_payloads ? room(spec.cache_disk_bytes) : 0,
+          .processes = spec.processes == 0 ? decisions.workers : spec.processes,
+          .cooperative = spec.cooperative,
+          .moves_from_peers = spec.moves_from_peers,
+          .steps_ahead = spec.steps_ahead};
+}
+
+/// By epoch, what caches answer.
+std::vector<CacheShares> predict_caches(const placement::PlacementSpec& decisions,
+                                        const IoSpec& spec) {
+  std::vector<CacheShares> all(decisions.epochs.value());
+  const std::uint64_t examples =
+      std::min(spec.examples, std::max(kCachedExamples, kSmallestPart * decisions.workers));
+  PlannedCachesSpec caches = caches_spec(decisions, spec, examples);
+  if (caches.memory == 0 && caches.disk == 0) return all;
+  caches.epochs = static_cast<std::uint32_t>(
+      std::max<std::uint64_t>(2 * kFewestEvents, kCachedReads / examples));
   const std::vector<CacheShares> shares = spec.cache_policy->is_planned
                                               ? simulate_planned_caches(decisions, caches)
                                               : simulate_clock(decisions, caches);
@@ -121,6 +129,34 @@ std::vector<CacheShares> predict_caches(const placement::PlacementSpec& decision
     all[epoch] = epoch < shares.size() ? shares[epoch] : steady;
   }
   return all;
+}
+
+/// What happens in a run, and on how many examples it was decided.
+struct Decided {
+  Replay run;
+  std::uint64_t examples = 0;
+};
+
+Decided decide(const placement::PlacementSpec& decisions, const IoSpec& spec,
+               const Progress& progress) {
+  if (spec.recorded == nullptr) {
+    const auto schedule =
+        placement::make_schedule(placement::schedule_spec(with_synthetic_importance(decisions)));
+    const MoveSimulationSpec simulation = simulation_spec(decisions, spec, schedule.size());
+    return {.run = {.moves = simulate_moves(decisions, simulation, progress),
+                    .visits = predict_visits(decisions, spec),
+                    .caches = predict_caches(decisions, spec)},
+            .examples = simulation.placement.examples};
+  }
+  if (spec.examples != spec.recorded->examples) {
+    throw ConfigError(fmt::format("there are {} examples, and {} had {}", spec.examples,
+                                  spec.recorded->folder, spec.recorded->examples));
+  }
+  const ReplaySpec replay{.losses = spec.recorded,
+                          .caches = caches_spec(decisions, spec, spec.examples),
+                          .batch = spec.batch,
+                          .uneven = spec.uneven};
+  return {.run = replay_run(decisions, replay, progress), .examples = spec.examples};
 }
 
 void add(IoCost& sum, const IoCost& cost) {
@@ -182,12 +218,8 @@ IoCost epoch_cost(const EpochFacts& facts) {
 StrategyCost predict_io(const placement::PlacementSpec& decisions, const IoSpec& spec,
                         const Progress& progress) {
   check(decisions, spec);
-  const auto schedule =
-      placement::make_schedule(placement::schedule_spec(with_synthetic_importance(decisions)));
-  const MoveSimulationSpec simulation = simulation_spec(decisions, spec, schedule.size());
-  const SimulatedMoves simulated = simulate_moves(decisions, simulation, progress);
-  const std::vector<CacheShares> caches = predict_caches(decisions, spec);
-  const std::vector<VisitShares> visits = predict_visits(decisions, spec);
+  const Decided decided = decide(decisions, spec, progress);
+  const auto& [simulated, visits, caches] = decided.run;
   const auto all = static_cast<double>(spec.examples);
 
   StrategyCost cost;
@@ -221,11 +253,11 @@ StrategyCost predict_io(const placement::PlacementSpec& decisions, const IoSpec&
   cost.peak_bound = static_cast<std::uint64_t>(std::ceil((1 + share) * part - 1e-9));
   cost.peak_stored = static_cast<std::uint64_t>(std::llround(peak));
   // The rounding of a small data set's parts is not that of the real one.
-  const bool is_scaled = simulation.placement.examples < spec.examples;
+  const bool is_scaled = decided.examples < spec.examples;
   if (is_scaled) cost.peak_stored = std::min(cost.peak_stored, cost.peak_bound);
   cost.events = simulated.events.size();
   cost.events_simulated = simulated.carried_out;
-  cost.examples_simulated = simulation.placement.examples;
+  cost.examples_simulated = decided.examples;
   return cost;
 }
 

@@ -7,13 +7,15 @@
 #include "impart/config/config.h"
 #include "impart/core/progress.h"
 #include "impart/cost/planned_caches.h"
+#include "impart/cost/recorded_losses.h"
 #include "impart/placement/placement.h"
+#include "impart/placement/step_plan.h"
 
 namespace impart::cost {
 
 // What a run would cost in disk and network, without training: the real schedule, heuristics and
-// exchanges decide over synthetic importance (SyntheticImportance), and what they decide is
-// counted.
+// exchanges decide over synthetic importance (SyntheticImportance), or over what a run has
+// recorded, and what they decide is counted.
 
 /// What a moved example costs on the wire beside its payload: its hash. (Acknowledgements, 8 bytes
 /// for hundreds of examples, are left out.)
@@ -99,6 +101,13 @@ struct IoSpec {
   /// How many examples may be decided on, summed over events; about 0.1 µs each. A longer run is
   /// represented by fewer events of each kind, and a larger data set by a smaller one.
   std::uint64_t work = 20'000'000;
+  /// What decides in place of synthetic importance (replay_run): then every epoch is decided, and
+  /// on all examples. None: nothing was recorded.
+  const RecordedLosses* recorded = nullptr;
+  // How such epochs become steps, and so in which order a process reads.
+  std::uint32_t batch = 32;
+  placement::Uneven uneven = placement::Uneven::kWeight;
+  std::uint32_t steps_ahead = 0;  ///< see store::CachePlanSpec
 };
 
 struct StrategyCost {
@@ -114,7 +123,7 @@ struct StrategyCost {
   std::uint64_t examples_simulated = 0;  ///< size of the data set that stood for the real one
 };
 
-/// ConfigError if the schedule or the spec contradicts itself.
+/// ConfigError if the schedule or the spec contradicts itself, or what was recorded.
 StrategyCost predict_io(const placement::PlacementSpec& decisions, const IoSpec& spec,
                         const Progress& progress = {});
 

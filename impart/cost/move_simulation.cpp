@@ -17,19 +17,6 @@ std::size_t position(Kind kind) {
   return static_cast<std::size_t>(kind);
 }
 
-/// Most examples that one worker has, together with those that come to it.
-std::uint64_t most_held(const placement::Partition& before, const placement::Partition& after) {
-  std::vector<std::uint64_t> held(after.workers());
-  for (std::uint64_t i = 0; i < after.examples(); ++i) {
-    const WorkerId to = after.owner(ExampleId{i});
-    ++held[index(to)];
-    if (before.examples() == 0) continue;
-    const WorkerId from = before.owner(ExampleId{i});
-    if (from != to) ++held[index(from)];
-  }
-  return *std::max_element(held.begin(), held.end());
-}
-
 /// The mean of the events that were carried out, by kind.
 class SteadyState {
  public:
@@ -88,6 +75,18 @@ std::optional<double> moves_per_given(const placement::PlacementSpec& decisions)
 }
 
 }  // namespace
+
+std::uint64_t most_held(const placement::Partition& before, const placement::Partition& after) {
+  std::vector<std::uint64_t> held(after.workers());
+  for (std::uint64_t i = 0; i < after.examples(); ++i) {
+    const WorkerId to = after.owner(ExampleId{i});
+    ++held[index(to)];
+    if (before.examples() == 0) continue;
+    const WorkerId from = before.owner(ExampleId{i});
+    if (from != to) ++held[index(from)];
+  }
+  return *std::max_element(held.begin(), held.end());
+}
 
 SimulatedMoves simulate_moves(const placement::PlacementSpec& decisions,
                               const MoveSimulationSpec& spec, const Progress& progress) {

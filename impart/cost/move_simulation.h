@@ -39,6 +39,9 @@ struct SimulatedMoves {
 SimulatedMoves simulate_moves(const placement::PlacementSpec& decisions,
                               const MoveSimulationSpec& spec, const Progress& progress = {});
 
+/// Most examples that one worker has, together with those that come to it.
+std::uint64_t most_held(const placement::Partition& before, const placement::Partition& after);
+
 /// The mean number of examples that a run of this schedule moves, where a formula is known: a
 /// random partition moves N(1−1/n) from any other (for equal parts), `partial` and `is` nk(1−1/n),
 /// `is-pair` and `ilag-pair` 2k⌊n/2⌋, k examples given by each worker. None for heuristics that

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <limits>
-#include <optional>
 
 #include <fmt/format.h>
 
@@ -11,7 +10,6 @@
 #include "impart/placement/expected_visits.h"
 #include "impart/placement/hosted_workers.h"
 #include "impart/placement/step_plan.h"
-#include "impart/store/cache/cache_plan.h"
 
 namespace impart::cost {
 namespace {
@@ -51,14 +49,16 @@ class SimulatedSelection {
   std::vector<float> expected(const placement::Parts& parts, std::uint32_t epoch) const {
     const std::uint32_t last =
         std::min(decisions_.epochs.value_or(epoch + 1), epoch + 1 + kExpectedEpochs);
-    std::vector<float> visits(epoch + 1 < last ? examples_ : 0);
-    for (std::uint32_t later = epoch + 1; later < last; ++later) {
-      const placement::Selected selected = select(parts, later);
-      for (std::uint32_t w = 0; w < parts.workers(); ++w) {
-        for (const ExampleId id : selected.visits.of(WorkerId{w})) ++visits[index(id)];
-      }
-    }
-    return visits;
+    if (epoch + 1 >= last || decisions_.selection.name == placement::kSelections[0].name) return {};
+    const bool looks = decisions_.selection.needs.source != placement::ImportanceSource::kNone;
+    return placement::expected_visits(
+        {.select = [&](std::uint32_t later) { return select(parts, later); },
+         .first = epoch + 1,
+         .last = last,
+         .examples = examples_,
+         .scores = looks ? std::span<const float>(scores_) : std::span<const float>(),
+         .gone = gone_},
+        parts);
   }
 
   void end_epoch(const placement::Selected& selected, std::uint32_t epoch) {
@@ -87,13 +87,11 @@ class Simulation {
         simulated_(decisions, spec.placement),
         selection_(decisions, spec.placement),
         schedule_(placement::schedule_spec(with_synthetic_importance(decisions))),
-        plan_(plan_spec()) {}
+        caches_(spec, decisions.workers) {}
 
   CacheShares run_epoch(std::uint32_t epoch) {
-    hits_ = {};
-    reads_ = 0;
     const auto event = placement::event_at(schedule_, epoch);
-    if (event && simulated_.has_importance_pass(*event)) pass(partition().parts());
+    if (event && simulated_.has_importance_pass(*event)) caches_.pass(partition().parts());
     simulated_.prepare_epoch(epoch);
     const placement::Parts parts = partition().parts();
     const placement::Selected selected = selection_.select(parts, epoch);
@@ -101,84 +99,91 @@ class Simulation {
                                     placement::Uneven::kWeight);
     const std::vector<float> expected =
         spec_.policy->looks_at_visits ? selection_.expected(parts, epoch) : std::vector<float>();
-    add(plan_.begin_epoch({.steps = &steps,
-                           .partition = &partition(),
-                           .keeps_parts = placement::keeps_parts_after(schedule_, epoch),
-                           .expected_visits = expected},
-                          spec_.moves_from_peers && !only_));
+    caches_.read({.steps = &steps,
+                  .partition = &partition(),
+                  .keeps_parts = placement::keeps_parts_after(schedule_, epoch),
+                  .expected_visits = expected});
     if (decisions_.selection.needs.refresh) {
-      pass(placement::hidden_parts(parts, selected, spec_.placement.examples));
+      caches_.pass(placement::hidden_parts(parts, selected, spec_.placement.examples));
     }
     selection_.end_epoch(selected, epoch);
-    const double all = std::max(1.0, reads_);
-    return {hits_.memory / all, hits_.disk / all, hits_.peers / all};
+    return caches_.take_shares();
   }
 
  private:
   const placement::Partition& partition() const { return simulated_.placement().partition(); }
-
-  store::CachePlanSpec plan_spec() {
-    const std::uint64_t tiers = spec_.placement.examples * spec_.processes;
-    if (!spec_.cooperative && tiers > kMostTiers) only_ = 0;
-    return {.examples = spec_.placement.examples,
-            .workers = decisions_.workers,
-            .processes = spec_.processes,
-            .memory_bytes = spec_.memory,
-            .disk_bytes = spec_.disk,
-            .worth = spec_.policy->function,
-            .cooperative = spec_.cooperative && spec_.processes > 1,
-            .sizes = [](ExampleId) { return std::uint64_t{1}; },
-            .only = only_};
-  }
-
-  bool counts(std::uint32_t process) const { return !only_ || *only_ == process; }
-
-  void add(const store::EpochCaching& caching) {
-    for (std::uint32_t process = 0; process < spec_.processes; ++process) {
-      if (!counts(process)) continue;
-      const store::CacheCounts& found = caching.processes[process].counts;
-      hits_.memory += static_cast<double>(found.memory_hits);
-      hits_.disk += static_cast<double>(found.disk_hits);
-      hits_.peers += static_cast<double>(found.peer_hits);
-      reads_ +=
-          static_cast<double>(found.memory_hits + found.disk_hits + found.peer_hits + found.misses);
-    }
-  }
-
-  /// Reads outside of steps, which find what is kept here.
-  void pass(const placement::Parts& parts) {
-    for (std::uint32_t w = 0; w < parts.workers(); ++w) {
-      const std::uint32_t process =
-          placement::hosting_process(WorkerId{w}, decisions_.workers, spec_.processes);
-      if (!counts(process)) continue;
-      for (const ExampleId id : parts.of(WorkerId{w})) {
-        const CacheTier tier = plan_.tier(process, id);
-        hits_.memory += tier == CacheTier::kMemory;
-        hits_.disk += tier == CacheTier::kDisk;
-        ++reads_;
-      }
-    }
-  }
 
   placement::PlacementSpec decisions_;
   PlannedCachesSpec spec_;
   SimulatedPlacement simulated_;
   SimulatedSelection selection_;
   placement::ScheduleSpec schedule_;
-  std::optional<std::uint32_t> only_;
-  store::CachePlan plan_;
-  CacheShares hits_;  ///< of the epoch, as counts
-  double reads_ = 0;
+  PlannedCaches caches_;
 };
+
+PlannedCachesSpec checked(const PlannedCachesSpec& spec, std::uint32_t workers) {
+  if (spec.processes > 0 && spec.processes <= workers) return spec;
+  throw ConfigError(fmt::format("{} processes cannot host {} workers; each needs at least one",
+                                spec.processes, workers));
+}
 
 }  // namespace
 
+PlannedCaches::PlannedCaches(const PlannedCachesSpec& spec, std::uint32_t workers)
+    : spec_(checked(spec, workers)), workers_(workers), plan_(plan_spec()) {}
+
+store::CachePlanSpec PlannedCaches::plan_spec() {
+  const std::uint64_t tiers = spec_.placement.examples * spec_.processes;
+  if (!spec_.cooperative && tiers > kMostTiers) only_ = 0;
+  return {.examples = spec_.placement.examples,
+          .workers = workers_,
+          .processes = spec_.processes,
+          .memory_bytes = spec_.memory,
+          .disk_bytes = spec_.disk,
+          .worth = spec_.policy->function,
+          .cooperative = spec_.cooperative && spec_.processes > 1,
+          .sizes = [](ExampleId) { return std::uint64_t{1}; },
+          .steps_ahead = spec_.steps_ahead,
+          .only = only_};
+}
+
+void PlannedCaches::read(const store::EpochReads& reads) {
+  const store::EpochCaching caching = plan_.begin_epoch(reads, spec_.moves_from_peers && !only_);
+  for (std::uint32_t process = 0; process < spec_.processes; ++process) {
+    if (!counts(process)) continue;
+    const store::CacheCounts& found = caching.processes[process].counts;
+    hits_.memory += static_cast<double>(found.memory_hits);
+    hits_.disk += static_cast<double>(found.disk_hits);
+    hits_.peers += static_cast<double>(found.peer_hits);
+    reads_ +=
+        static_cast<double>(found.memory_hits + found.disk_hits + found.peer_hits + found.misses);
+  }
+}
+
+void PlannedCaches::pass(const placement::Parts& parts) {
+  for (std::uint32_t w = 0; w < parts.workers(); ++w) {
+    const std::uint32_t process =
+        placement::hosting_process(WorkerId{w}, workers_, spec_.processes);
+    if (!counts(process)) continue;
+    for (const ExampleId id : parts.of(WorkerId{w})) {
+      const CacheTier tier = plan_.tier(process, id);
+      hits_.memory += tier == CacheTier::kMemory;
+      hits_.disk += tier == CacheTier::kDisk;
+      ++reads_;
+    }
+  }
+}
+
+CacheShares PlannedCaches::take_shares() {
+  const double all = std::max(1.0, reads_);
+  const CacheShares shares{hits_.memory / all, hits_.disk / all, hits_.peers / all};
+  hits_ = {};
+  reads_ = 0;
+  return shares;
+}
+
 std::vector<CacheShares> simulate_planned_caches(const placement::PlacementSpec& decisions,
                                                  const PlannedCachesSpec& spec) {
-  if (spec.processes == 0 || spec.processes > decisions.workers) {
-    throw ConfigError(fmt::format("{} processes cannot host {} workers; each needs at least one",
-                                  spec.processes, decisions.workers));
-  }
   Simulation simulation(decisions, spec);
   std::vector<CacheShares> shares;
   for (std::uint32_t epoch = 0; epoch < std::min(spec.epochs, decisions.epochs.value()); ++epoch) {

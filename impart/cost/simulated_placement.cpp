@@ -13,8 +13,16 @@ namespace {
 
 using Kind = placement::ScheduleEvent::Kind;
 
-placement::PlacementData make_data(const placement::PlacementSpec& decisions,
-                                   const SimulatedPlacementSpec& spec) {
+std::vector<ExampleId> first_ids(std::uint64_t count) {
+  std::vector<ExampleId> ids(count);
+  for (std::uint64_t i = 0; i < count; ++i) ids[i] = ExampleId{i};
+  return ids;
+}
+
+}  // namespace
+
+placement::PlacementData make_placement_data(const placement::PlacementSpec& decisions,
+                                             const SimulatedPlacementSpec& spec) {
   if (decisions.start.needs_file) {
     throw ConfigError(
         "partition.start: what becomes of a file's owners is not simulated; take another start");
@@ -28,14 +36,6 @@ placement::PlacementData make_data(const placement::PlacementSpec& decisions,
   }
   return data;
 }
-
-std::vector<ExampleId> first_ids(std::uint64_t count) {
-  std::vector<ExampleId> ids(count);
-  for (std::uint64_t i = 0; i < count; ++i) ids[i] = ExampleId{i};
-  return ids;
-}
-
-}  // namespace
 
 placement::PlacementSpec with_synthetic_importance(placement::PlacementSpec decisions) {
   decisions.notion = find_entry(importance::kNotions, "notion", "loss-last");
@@ -53,7 +53,7 @@ SimulatedPlacement::SimulatedPlacement(const placement::PlacementSpec& decisions
       schedule_(placement::make_schedule(placement::schedule_spec(decisions_))),
       ids_(first_ids(spec.examples)),
       importance_({.examples = spec.examples, .seed = decisions.seed, .drift = spec.drift}),
-      placement_(decisions_, make_data(decisions_, spec)) {}
+      placement_(decisions_, make_placement_data(decisions_, spec)) {}
 
 bool SimulatedPlacement::looks_at_table(Kind kind) const {
   if (kind == Kind::kRandom || kind == Kind::kStart) return false;

@@ -42,6 +42,11 @@ class SimulatedPlacement {
   placement::Placement placement_;
 };
 
+/// What is known of examples that nobody has: classes, if a decision looks at them. ConfigError if
+/// one looks at a file.
+placement::PlacementData make_placement_data(const placement::PlacementSpec& decisions,
+                                             const SimulatedPlacementSpec& spec);
+
 /// A run's decisions with what stands for its notion, "loss-last", whose importance is the number
 /// that was last observed.
 placement::PlacementSpec with_synthetic_importance(placement::PlacementSpec decisions);

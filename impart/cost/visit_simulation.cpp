@@ -17,6 +17,8 @@ placement::PlacementSpec only_selecting(placement::PlacementSpec decisions) {
   return decisions;
 }
 
+}  // namespace
+
 VisitShares shares_of(const placement::Selected& selected, std::uint64_t examples, bool refreshes) {
   const placement::VisitCounts counts = placement::count_visits(selected, examples);
   const auto all = static_cast<double>(examples);
@@ -25,8 +27,6 @@ VisitShares shares_of(const placement::Selected& selected, std::uint64_t example
   if (refreshes) shares.refreshed = shares.hidden;
   return shares;
 }
-
-}  // namespace
 
 std::vector<VisitShares> simulate_visits(const placement::PlacementSpec& decisions,
                                          const SimulatedPlacementSpec& spec) {

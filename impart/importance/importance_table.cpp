@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <cstring>
 #include <limits>
 #include <utility>
 
@@ -230,6 +231,23 @@ void write_history(const std::string& path, const ImportanceTable& table) {
     file.write(std::as_bytes(std::span(row)));
   }
   file.commit();
+}
+
+std::vector<std::vector<float>> read_history(const std::string& path) {
+  const InputFile file(path);
+  const NpyArray array = parse_npy(file);
+  if (array.type != "f4" || array.shape.size() != 2 || array.fortran_order || array.data.empty()) {
+    throw DataError(path + ": not float32 of shape (examples, epochs)");
+  }
+  std::vector<std::vector<float>> history(array.shape[1], std::vector<float>(array.shape[0]));
+  const std::byte* next = array.data.data();
+  for (std::uint64_t i = 0; i < array.shape[0]; ++i) {
+    for (auto& losses : history) {
+      std::memcpy(&losses[i], next, sizeof(float));
+      next += sizeof(float);
+    }
+  }
+  return history;
 }
 
 }  // namespace impart::importance

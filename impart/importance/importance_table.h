@@ -107,5 +107,7 @@ void write_importance_csv(const std::string& path, const ImportanceTable& table)
 
 /// The full history as a two-dimensional .npy array, example × epoch.
 void write_history(const std::string& path, const ImportanceTable& table);
+/// Such a file as losses_by_epoch(). DataError if it is not what it should be, or holds nothing.
+std::vector<std::vector<float>> read_history(const std::string& path);
 
 }  // namespace impart::importance

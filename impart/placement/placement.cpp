@@ -43,6 +43,13 @@ Selected Placement::select(std::uint32_t epoch) const {
                             .correct = [&] { return table_.last_correct(); }});
 }
 
+std::vector<float> Placement::selection_scores() const {
+  const ImportanceSource source = spec().selection.needs.source;
+  if (source == ImportanceSource::kNone) return {};
+  return table_.known_importance(source == ImportanceSource::kNotion ? spec().notion.name
+                                                                     : kLaggingLoss);
+}
+
 void Placement::restore(Partition partition, importance::ImportanceTable table,
                         std::vector<float> dealt_by, std::vector<ExampleId> arrivals,
                         std::vector<ExampleId> gone, std::optional<Mixing> mixing) {

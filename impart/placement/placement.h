@@ -28,6 +28,8 @@ class Placement {
 
   /// What every worker visits in this epoch of its part, and with which weight: see Ownership.
   Selected select(std::uint32_t epoch) const;
+  /// By example, what the selection looks at; empty if at nothing.
+  std::vector<float> selection_scores() const;
   void end_epoch(const Selected& selected) { ownership_.end_epoch(selected); }
 
   /// The order in which every worker visits its examples, or those that were selected.

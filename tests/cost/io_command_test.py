@@ -7,6 +7,7 @@ import json
 import os
 import pathlib
 import shutil
+import struct
 import subprocess
 import sys
 import tempfile
@@ -337,6 +338,81 @@ class RunTest(IoTest):
         self.fail_with(65, "run/ledger.jsonl:1: \"workers\" is missing", run)
         (self.folder / run / "metrics.jsonl").unlink()
         self.fail_with(65, "metrics.jsonl", run)
+
+
+class RecordedTest(IoTest):
+    """Four examples of which two are easy: a run of one worker that left out one of them."""
+    LOSSES = [[1, None, 2], [2, 2, None], [8, 8, 8], [9, 9, 9]]
+    SELECTING = ["selection.strategy=infobatch", "selection.share=0.5", "selection.final=0"]
+
+    def record(self, name="run", losses=None, **summary):
+        folder = self.folder / name
+        folder.mkdir()
+        (folder / "config.yaml").write_text(
+            "workers: {count: 1}\nepochs: 3\npartition: {heuristic: random, warmup: 0, interval: 0}\n"
+            "importance: {history: true, ignore: 0}\nstore: {files: true, cache: 0}\n")
+        losses = losses or self.LOSSES
+        header = str({"descr": "<f4", "fortran_order": False, "shape": (len(losses), len(losses[0]))})
+        header = header.encode().ljust(117) + b"\n"
+        values = [float("nan") if loss is None else loss for row in losses for loss in row]
+        (folder / "history.npy").write_bytes(b"\x93NUMPY\x01\x00" + struct.pack("<H", len(header))
+                                             + header + struct.pack(f"<{len(values)}f", *values))
+        (folder / "summary.json").write_text(
+            json.dumps({"examples": 4, "payload_bytes_total": 400, **summary}))
+        return name
+
+    def test_a_run_brings_its_configuration_its_sizes_and_its_losses(self):
+        run = self.record()
+        all_visits = self.strategies("--importance-of", run, "--strategy", "config")["config"]
+        self.assertEqual((all_visits["run_visits"], all_visits["run_replicated_source_bytes"]), (12, 1200))
+        selected = self.strategies("--importance-of", run, *self.SELECTING, "--strategy", "config")["config"]
+        # After the first epoch one of the two easy examples is left out.
+        self.assertEqual((selected["run_visits"], selected["run_visits_hidden"]), (10, 2))
+        self.assertEqual(selected["run_replicated_source_bytes"], 1000)
+
+    def test_another_configuration_and_other_sizes_win(self):
+        run = self.record()
+        (self.folder / "other.yaml").write_text(
+            "epochs: 2\nworkers: {count: 1}\npartition: {heuristic: random, warmup: 0, interval: 0}\n"
+            "importance: {ignore: 0}\n")
+        row = self.strategies("other.yaml", "--importance-of", run, "--payload", 10, "--strategy", "config")
+        self.assertEqual(row["config"]["run_replicated_source_bytes"], 80)
+
+    def test_what_is_kept_is_not_read_again(self):
+        run = self.record()
+        pinned = self.strategies("--importance-of", run, "store.cache_policy=pin", "store.cache=1", "--cache", 200,
+                                 "--strategy", "config")["config"]
+        self.assertEqual(pinned["run_cache_hits"], 4)
+        self.assertEqual(pinned["run_replicated_source_bytes"], 800)
+
+    def test_the_output_says_whose_losses_decided(self):
+        run = self.record()
+        self.assertIn("importance of run", self.succeed("--importance-of", run))
+        said = json.loads(self.succeed("--importance-of", run, "--json"))
+        self.assertEqual((said["importance_of"], said["drift"]), ("run", None))
+
+    def test_what_does_not_fit_is_refused(self):
+        run = self.record()
+        fail = lambda code, message, *args: self.fail_with(code, message, "--importance-of", run, *args)
+        fail(2, "there are 5 examples, and run had 4", "--examples", 5)
+        fail(2, "there are 2 workers, and run had 1", "--workers", 2)
+        fail(2, "run has losses of 3; give --epochs 3", "--epochs", 4)
+        fail(2, "kakurenbo looks at whether visits were right", "selection.strategy=kakurenbo")
+        fail(2, "forgetting looks at more than losses", "importance.notion=forgetting", "--strategy", "stripes")
+        fail(2, "run directories are compared", run)
+        fail(2, "--drift", "--drift", 0.1)
+        fail(2, "--importance-of", "-o", "nodes.svg", "--network", "1Gb/s")
+
+    def test_damaged_recordings_are_bad_data(self):
+        history = self.folder / self.record("cut") / "history.npy"
+        history.write_bytes(history.read_bytes()[:-4])
+        self.fail_with(65, "cut/history.npy: its header promises 48 bytes of data, but there are 44",
+                       "--importance-of", "cut")
+        self.record("other", examples=5)
+        self.fail_with(65, "history.npy: is of 4 examples; summary.json says 5", "--importance-of", "other")
+        (self.folder / self.record("none") / "history.npy").unlink()
+        self.fail_with(2, "importance.history=true", "--importance-of", "none")
+        self.fail_with(65, "missing: is no run directory", "--importance-of", "missing")
 
 
 if __name__ == "__main__":

@@ -57,6 +57,22 @@ std::vector<std::string> npy_seeds() {
   return {folder.read("f.npy"), folder.read("d.npy"), folder.read("i.npy")};
 }
 
+void read_losses(Bytes input) {
+  static const Folder folder;
+  importance::read_history(folder.write("history.npy", input));
+}
+
+std::vector<std::string> losses_seeds() {
+  const Folder folder;
+  importance::ImportanceTable table(
+      {.examples = 2, .keeps = importance::StateSet::kLossMean, .history = true});
+  const std::vector<ExampleId> ids = {ExampleId{0}, ExampleId{1}};
+  const std::vector<float> losses = {1, 2};
+  for (std::uint32_t epoch = 0; epoch < 3; ++epoch) table.observe(epoch, ids, {.loss = losses});
+  importance::write_history(folder / "history.npy", table);
+  return {folder.read("history.npy")};
+}
+
 void read_tensors(Bytes input) {
   static const Folder folder;
   const SafetensorsFile file(folder.write("m.safetensors", input));

@@ -19,16 +19,16 @@ using Target = void(Bytes input);
 using Seeds = std::vector<std::string>();
 
 Target read_config, read_study, read_machine, read_scores_csv, read_integers_csv, read_integers_txt,
-    read_npy, read_tensors, read_table, read_mds_index_file, read_mds_shard, read_mds_zip,
-    read_mds_array, read_idx, read_packed_idx, read_cifar, read_photo, read_tokenizer, read_tokens,
-    read_pickle, read_text_table, read_manifest, read_ledger_file, read_summary_file,
+    read_npy, read_losses, read_tensors, read_table, read_mds_index_file, read_mds_shard,
+    read_mds_zip, read_mds_array, read_idx, read_packed_idx, read_cifar, read_photo, read_tokenizer,
+    read_tokens, read_pickle, read_text_table, read_manifest, read_ledger_file, read_summary_file,
     read_text_records, read_image_records, read_model_card, read_study_record, read_published,
     read_kept, read_sums_file, read_stamp_file, read_archive, read_journal, read_folder_index,
     read_file_sums;
-Seeds config_seeds, study_seeds, machine_seeds, csv_seeds, txt_seeds, npy_seeds, tensors_seeds,
-    table_seeds, mds_index_seeds, mds_shard_seeds, mds_zip_seeds, mds_array_seeds, idx_seeds,
-    packed_idx_seeds, cifar_seeds, photo_seeds, tokenizer_seeds, tokens_seeds, pickle_seeds,
-    text_table_seeds, manifest_seeds, ledger_seeds, summary_seeds, model_card_seeds,
+Seeds config_seeds, study_seeds, machine_seeds, csv_seeds, txt_seeds, npy_seeds, losses_seeds,
+    tensors_seeds, table_seeds, mds_index_seeds, mds_shard_seeds, mds_zip_seeds, mds_array_seeds,
+    idx_seeds, packed_idx_seeds, cifar_seeds, photo_seeds, tokenizer_seeds, tokens_seeds,
+    pickle_seeds, text_table_seeds, manifest_seeds, ledger_seeds, summary_seeds, model_card_seeds,
     text_record_seeds, image_record_seeds, study_record_seeds, published_seeds, kept_seeds,
     sums_seeds, stamp_seeds, archive_seeds, journal_seeds, folder_index_seeds, file_sums_seeds;
 
@@ -47,6 +47,7 @@ inline constexpr TargetRow kTargets[] = {
     {"integers-csv", read_integers_csv, csv_seeds},
     {"integers-txt", read_integers_txt, txt_seeds},
     {"npy", read_npy, npy_seeds},
+    {"history", read_losses, losses_seeds},
     {"safetensors", read_tensors, tensors_seeds},
     {"importance-table", read_table, table_seeds},
     {"mds-index", read_mds_index_file, mds_index_seeds},

@@ -220,6 +220,20 @@ TEST(History, IsExampleByEpoch) {
   EXPECT_EQ(values[3], 2);
 }
 
+TEST(History, ReadsBackAsItWas) {
+  ImportanceTable table(
+      {.examples = 2, .notions = notions_named({"loss-average"}), .history = true});
+  observe_losses(table, 0, {1, 2});
+  observe_losses(table, 1, {3});
+  const TemporaryFolder folder;
+  write_history(folder / "history.npy", table);
+  const auto history = read_history(folder / "history.npy");
+  ASSERT_EQ(history.size(), 2u);
+  EXPECT_EQ(history[0], (std::vector<float>{1, 2}));
+  EXPECT_EQ(history[1][0], 3);
+  EXPECT_TRUE(std::isnan(history[1][1]));
+}
+
 TEST(ImportanceCsv, HasOneColumnPerNotion) {
   ImportanceTable table = make_table(2, {"loss-average", "loss-last"});
   observe_losses(table, 0, {1, 2});

@@ -31,6 +31,7 @@ BASE = {**{key: value for key, value in SHORT.items() if not key.startswith("dat
         "partition.save": "false", **GLOBAL}
 FILES = {"store.files": "true", "store.cache": 1}
 PIN = {**FILES, "store.cache_policy": "pin"}
+SELECTING = {**LOCAL, "epochs": 6, "selection.strategy": "infobatch", "selection.final": 0}
 TIERS = ["cache_hits", "cache_hits_disk", "cache_hits_peers", "cache_misses"]
 # Policy, cooperative or not, processes.
 KILLED = [(policy, cooperative, processes)
@@ -66,6 +67,18 @@ class CachesTest(training.TrainingTest):
                                 "--payload", str(PAYLOAD), "--strategy", "config", "--json", *arguments)
         self.assertEqual(code, 0, out)
         return json.loads(out)["strategies"][0]
+
+    def compare_with_recorded(self, name, changes, processes=None):
+        """A run whose bytes from the source and from peers another one's losses predict, to the byte."""
+        run = self.finish(name, FILES, SELECTING, changes, processes=processes)
+        code, out = self.impart("io", "--importance-of", "recorded", *settings({**FILES, **changes}), "--strategy",
+                                "config", "--processes", str(processes or 1), "--json")
+        self.assertEqual(code, 0, out)
+        predicted, summary = json.loads(out)["strategies"][0], run.summary()
+        for known, measured in [("run_replicated_source_bytes", "bytes_source"),
+                                ("run_peer_bytes", "bytes_peers"), ("run_visits", "visits")]:
+            self.assertEqual(round(predicted[known]), summary[measured], f"{name}: {measured}")
+        return run
 
 
 class OneProcessTest(CachesTest):
@@ -113,6 +126,13 @@ class OneProcessTest(CachesTest):
             shares[policy] = later[0] / sum(later)
         self.assertGreater(shares["importance"], shares["pin"] + 0.03)
 
+    def test_what_is_read_follows_from_the_losses_of_a_run_without_a_cache(self):
+        recorded = self.finish("recorded", FILES, SELECTING, {"store.cache": 0, "importance.history": "true"})
+        for policy in ["pin", "importance"]:
+            run = self.compare_with_recorded(policy, {"store.cache_policy": policy})
+            self.assertEqual(run.sha(), recorded.sha())
+            self.assertLess(run.summary()["bytes_source"], recorded.summary()["bytes_source"])
+
     def test_what_does_not_go_together_is_refused(self):
         for wrong, said in [({"store.cooperative": "true"}, "store.cache_policy: pin"),
                             ({"store.cache_path": "x"}, "store.cache_disk"),
@@ -137,6 +157,12 @@ class ProcessesTest(CachesTest):
                 summary = run.summary()
                 self.assertLess(abs(predicted["run_replicated_source_bytes"] / summary["bytes_source"] - 1), 0.01)
                 self.assertLess(abs(predicted["run_peer_bytes"] / summary["bytes_peers"] - 1), 0.1)
+
+
+    def test_what_peers_send_follows_from_the_losses_of_one_process(self):
+        self.finish("recorded", FILES, SELECTING, {"store.cache": 0, "importance.history": "true"})
+        self.compare_with_recorded("peers", {"store.cache_policy": "importance", "store.cooperative": "true"},
+                                   processes=2)
 
 
 @unittest.skipUnless(shutil.which("mpirun"), "needs mpirun")
