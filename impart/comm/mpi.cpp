@@ -409,7 +409,7 @@ std::unique_ptr<Communicator> make_mpi_communicator(const Launcher& launcher,
   if (spec.chunk_bytes < 8 || spec.chunk_bytes > kMostBytes || spec.gather_bytes > kMostBytes) {
     throw ConfigError("a communicator's chunks have 8 to 2^31 - 1 bytes");
   }
-  MpiSession session;
+  MpiSession session(spec.short_queues);
   int rank = 0, size = 0;
   MPI_Comm_rank(MPI_COMM_WORLD, &rank);
   MPI_Comm_size(MPI_COMM_WORLD, &size);

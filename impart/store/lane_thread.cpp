@@ -10,7 +10,7 @@ namespace {
 
 /// Pauses while nothing moves grow from the one to the other: what a network brings meanwhile must
 /// fit into its buffers.
-constexpr std::chrono::microseconds kShortestPause(50), kLongestPause(1000);
+constexpr std::chrono::microseconds kShortestPause(50), kLongestPause(200);
 
 }  // namespace
 

@@ -14,7 +14,7 @@
 namespace impart::store {
 
 /// A thread that carries out one exchange while others compute: all its messages, copies, hashes,
-/// writes and syncs are made there. It sleeps while nothing moves, up to a millisecond at a time.
+/// writes and syncs are made there. It sleeps while nothing moves, up to 0.2 ms at a time.
 ///
 /// If the exchange fails, the thread tells the other processes, who may wait for its bytes, and
 /// ends. Only who made it may use it.

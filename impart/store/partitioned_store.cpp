@@ -78,7 +78,8 @@ class PartitionedStore final : public Store {
   PartitionedStore(const PartitionedStoreSpec& spec, const placement::HostedWorkers& hosted,
                    comm::Communicator& communicator,
                    std::shared_ptr<const data::PayloadSource> source)
-      : lanes_{.workers = spec.workers, .window = spec.window},
+      : lanes_(spec.moves_behind ? LaneSpec{.workers = spec.workers, .window = 1, .at_once = 1}
+                                 : LaneSpec{.workers = spec.workers, .window = spec.window}),
         moves_behind_(spec.moves_behind),
         communicator_(communicator),
         source_(std::move(source)),

@@ -21,7 +21,8 @@ struct PartitionedStoreSpec {
   std::string data_id{};
   FlowSpec flow{};
   std::uint32_t window = 4;  ///< pieces under way per pair of processes and direction, at least 1
-  /// Moves are carried out by a thread of the store; else inside advance_moves().
+  /// Moves are carried out by a thread of the store; else inside advance_moves(). It has one piece
+  /// under way in each direction, whatever the window: sums wait behind no more than that.
   bool moves_behind = false;
   StoreObserver observer{};  ///< may be empty
 };
