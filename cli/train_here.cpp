@@ -99,8 +99,10 @@ void end_engine(int code) {
 void train_here(const TrainRequest& request) {
   const config::RunConfig& config = request.config;
   count_stop_signals();
-  const auto communicator = comm::make_communicator(
-      {.timeout = std::chrono::seconds(config.comm.timeout), .on_long_wait = print_long_wait});
+  const auto communicator =
+      comm::make_communicator({.timeout = std::chrono::seconds(config.comm.timeout),
+                               .on_long_wait = print_long_wait,
+                               .short_queues = config.exchange.arrivals_last});
   const bool is_first = communicator->rank() == 0;
   const train::RunOutcome outcome = comm::run_job(*communicator, [&] {
     TrainDisplay display(request.verbosity, config);

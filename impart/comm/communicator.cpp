@@ -13,7 +13,7 @@
 namespace impart::comm {
 
 void Communicator::barrier() {
-  traffic_.messages += std::bit_width(size_ - 1);
+  count({.messages = static_cast<std::uint64_t>(std::bit_width(size_ - 1))});
   do_barrier();
 }
 
@@ -22,8 +22,7 @@ void Communicator::broadcast(std::span<std::byte> bytes, std::uint32_t root) {
     throw ConfigError(fmt::format("broadcast from process {} of {}", root, size_));
   }
   if (root == rank_) {
-    traffic_.bytes += std::uint64_t{size_ - 1} * bytes.size();
-    traffic_.messages += size_ - 1;
+    count({.bytes = std::uint64_t{size_ - 1} * bytes.size(), .messages = size_ - 1});
   }
   do_broadcast(bytes, root);
 }
@@ -33,7 +32,7 @@ void Communicator::reduce(std::span<T> values, Reduction reduction) {
   constexpr Element element = std::is_same_v<T, float>    ? Element::kFloat
                               : std::is_same_v<T, double> ? Element::kDouble
                                                           : Element::kInt64;
-  count_all_reduce(values.size_bytes());
+  count(cost_of_all_reduce(values.size_bytes()));
   do_all_reduce({values.data(), values.size(), element}, reduction);
 }
 
@@ -57,15 +56,14 @@ void Communicator::all_reduce_max(std::span<std::int64_t> values) {
 }
 
 std::unique_ptr<PendingOperation> Communicator::start_all_reduce_sum(std::span<float> values) {
-  count_all_reduce(values.size_bytes());
+  count(cost_of_all_reduce(values.size_bytes()));
   return do_start_all_reduce({values.data(), values.size(), Element::kFloat}, Reduction::kSum);
 }
 
 std::unique_ptr<PendingOperation> Communicator::start_send(std::span<const std::byte> bytes,
                                                            std::uint32_t to, std::uint32_t tag) {
   check_peer(bytes.size(), to, tag);
-  traffic_.bytes += bytes.size();
-  ++traffic_.messages;
+  count({.bytes = bytes.size(), .messages = 1});
   return do_start_send(bytes, to, tag);
 }
 
@@ -105,14 +103,18 @@ void Communicator::gather(std::span<const std::byte> mine, std::span<const std::
   if (all.size() != ends.back()) {
     throw ConfigError(fmt::format("{} bytes are gathered into {}", ends.back(), all.size()));
   }
-  traffic_.bytes += std::uint64_t{size_ - 1} * mine.size();
-  traffic_.messages += size_ - 1;
+  count({.bytes = std::uint64_t{size_ - 1} * mine.size(), .messages = size_ - 1});
   do_all_gather(mine, ends, all);
 }
 
-void Communicator::count_all_reduce(std::size_t bytes) {
-  traffic_.bytes += 2 * std::uint64_t{bytes} * (size_ - 1) / size_;
-  traffic_.messages += 2 * (std::uint64_t{size_} - 1);
+Traffic Communicator::cost_of_all_reduce(std::size_t bytes) const {
+  return {.bytes = 2 * std::uint64_t{bytes} * (size_ - 1) / size_,
+          .messages = 2 * (std::uint64_t{size_} - 1)};
+}
+
+void Communicator::count(const Traffic& sent) {
+  bytes_sent_.fetch_add(sent.bytes, std::memory_order_relaxed);
+  messages_sent_.fetch_add(sent.messages, std::memory_order_relaxed);
 }
 
 }  // namespace impart::comm

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <atomic>
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
@@ -59,7 +60,11 @@ struct Activity {
 /// use it again. All processes pass spans of equal length. When another process of the job fails,
 /// dies, or is not heard of for CommunicatorSpec::timeout, a collective throws PeerError instead of
 /// waiting for ever (see impart/comm/job.h); after that every further one does so too. A process
-/// that lives is waited for without end, however slow. One thread at a time may use a communicator.
+/// that lives is waited for without end, however slow.
+///
+/// Sends and receives are for any thread at any time, each operation for one at a time: a thread
+/// may exchange messages while another adds up gradients. traffic() and announce_failure() are,
+/// too. All else is for one thread at a time.
 class Communicator {
  public:
   virtual ~Communicator() = default;
@@ -119,17 +124,21 @@ class Communicator {
   /// collectives. For work that other means than this communicator carry out together.
   virtual void wait_until(const std::function<bool()>& done) = 0;
   /// Counts an all-reduce of so many bytes that other means have carried out.
-  void note_all_reduce(std::size_t bytes) { count_all_reduce(bytes); }
+  void note_all_reduce(std::size_t bytes) { count(cost_of_all_reduce(bytes)); }
+  /// What an all-reduce of so many bytes sends.
+  Traffic cost_of_all_reduce(std::size_t bytes) const;
 
   /// What this process is at, should others have to wait for it.
   virtual void set_activity(const Activity&) {}
 
   /// What this process has sent since the communicator was made.
-  const Traffic& traffic() const { return traffic_; }
+  Traffic traffic() const { return {.bytes = bytes_sent_, .messages = messages_sent_}; }
 
   /// Tells the other processes that this one ends now, and why: their current or next collective
   /// throws PeerError with this reason. Waits up to 1.5 s for them to end first, so that their
-  /// exit code is the one the launcher sees. No collective may follow. Never throws.
+  /// exit code is the one the launcher sees. Never throws. No collective may follow: what another
+  /// thread of this process has under way ends with the exception that is being handled here, so
+  /// that this process says what has happened to it, whichever thread it happened to.
   virtual void announce_failure(std::string_view reason) noexcept = 0;
 
  protected:
@@ -163,12 +172,12 @@ class Communicator {
   void reduce(std::span<T> values, Reduction reduction);
   void gather(std::span<const std::byte> mine, std::span<const std::size_t> counts,
               std::span<std::byte> all, std::size_t width);
-  void count_all_reduce(std::size_t bytes);
+  void count(const Traffic& sent);
   void check_peer(std::size_t bytes, std::uint32_t peer, std::uint32_t tag) const;
 
   std::uint32_t rank_;
   std::uint32_t size_;
-  Traffic traffic_;
+  std::atomic<std::uint64_t> bytes_sent_ = 0, messages_sent_ = 0;
 };
 
 /// How processes wait for each other, and how data is cut for MPI, whose counts are 32 bits wide.
@@ -177,11 +186,15 @@ struct CommunicatorSpec {
   /// cut. Equal on all processes. 0: never.
   std::chrono::milliseconds timeout = std::chrono::seconds(300);
   /// A wait of this length is told: who is waited for, and what they are at. By one process for all
-  /// that wait, once per wait.
+  /// that wait, once per wait; on the thread that waits.
   std::chrono::milliseconds long_wait = std::chrono::seconds(30);
   std::function<void(const std::string&)> on_long_wait = {};
   /// Bytes of one MPI call, at least 8. Pieces that stay in the cache are faster than one big call.
   std::size_t chunk_bytes = std::size_t{1} << 20;
+  /// Over TCP only 256 KiB of messages queue in a connection, so that sums do not wait for long
+  /// behind those that another thread sends. Slower where the network carries more than that in the
+  /// time to and fro: beyond 20 Gb/s at 100 us. A user's own btl_tcp_sndbuf for Open MPI stands.
+  bool short_queues = false;
   /// An all-gather of more bytes goes as one broadcast per process. Below 2^31.
   std::size_t gather_bytes = (std::size_t{1} << 31) - 1;
 };

@@ -13,6 +13,8 @@ constexpr auto kBusy = std::chrono::seconds(1);
 
 }  // namespace
 
+thread_local Lookout::Wait Lookout::wait_;
+
 Lookout::Lookout(MPI_Comm jobs_communicator, const CommunicatorSpec& spec, std::mutex& mpi)
     : mpi_(mpi),
       spec_(spec),
@@ -21,11 +23,6 @@ Lookout::Lookout(MPI_Comm jobs_communicator, const CommunicatorSpec& spec, std::
   int rank = 0;
   MPI_Comm_rank(jobs_communicator, &rank);
   rank_ = static_cast<std::uint32_t>(rank);
-}
-
-void Lookout::fall_silent() {
-  const std::lock_guard lock(mpi_);
-  heartbeat_.fall_silent();
 }
 
 void Lookout::set_activity(const Activity& activity) {
@@ -39,19 +36,18 @@ void Lookout::count_collective() {
 }
 
 void Lookout::announce(std::string_view reason) {
-  const std::lock_guard lock(mpi_);
   heartbeat_.fall_silent();
   watch_.announce(reason);
 }
 
 std::optional<std::string> Lookout::look(std::optional<std::uint32_t> awaited) {
   const auto now = Clock::now();
-  if (!waiting_since_ || now - looked_at_ > kBusy) {
-    waiting_since_ = now;
-    told_ = false;
+  if (!wait_.since || now - wait_.looked_at > kBusy) {
+    wait_.since = now;
+    wait_.told = false;
   }
-  if (now - looked_at_ < kLookEvery) return std::nullopt;
-  looked_at_ = now;
+  if (now - wait_.looked_at < kLookEvery) return std::nullopt;
+  wait_.looked_at = now;
   std::unique_lock lock(mpi_);
   heartbeat_.beat(now);
   note_silent(now);
@@ -72,15 +68,15 @@ void Lookout::note_silent(Clock::time_point now) {
   const auto lost = board.lost(now);
   if (lost.empty()) return;
   watch_.note_loss(lost.front(),
-                   board.describe_loss(lost, heartbeat_.mine(), now - *waiting_since_, now));
+                   board.describe_loss(lost, heartbeat_.mine(), now - *wait_.since, now));
 }
 
 /// Empty if it is not long, or was told before, or another process tells it.
 std::string Lookout::describe_long_wait(std::optional<std::uint32_t> awaited,
                                         Clock::time_point now) {
-  const auto waited = now - *waiting_since_;
-  if (told_ || !spec_.on_long_wait || waited < spec_.long_wait) return "";
-  told_ = true;
+  const auto waited = now - *wait_.since;
+  if (wait_.told || !spec_.on_long_wait || waited < spec_.long_wait) return "";
+  wait_.told = true;
   const PulseBoard& board = heartbeat_.board();
   const auto ranks = awaited ? std::vector{*awaited} : board.behind(heartbeat_.mine());
   std::uint32_t speaker = 0;

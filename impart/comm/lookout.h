@@ -16,7 +16,8 @@
 namespace impart::comm {
 
 /// Looks after the other processes for one that waits: whether one has failed, died or fallen
-/// silent, and whom to name when it takes long. Takes `mpi` in all its calls.
+/// silent, and whom to name when it takes long. Several threads may wait at a time, each for
+/// itself. Takes `mpi` in all its calls but two.
 class Lookout {
  public:
   using Clock = std::chrono::steady_clock;
@@ -28,8 +29,8 @@ class Lookout {
   /// From here to stop() a thread tells the others that this process lives.
   void start() { heartbeat_.start(); }
   void stop() { heartbeat_.stop(); }
-  /// From here on nothing here calls MPI.
-  void fall_silent();
+  /// From here on nothing here calls MPI. The caller holds `mpi`.
+  void fall_silent() { heartbeat_.fall_silent(); }
 
   void set_activity(const Activity& activity);
   void count_collective();
@@ -39,12 +40,19 @@ class Lookout {
   /// PeerError, 0.2 s after it was found: a process that failed later may have done its share.
   std::optional<std::string> look(std::optional<std::uint32_t> awaited);
   /// The wait is over.
-  void end_wait() { waiting_since_.reset(); }
+  static void end_wait() { wait_.since.reset(); }
 
-  /// PeerWatch::announce; then falls silent.
+  /// PeerWatch::announce; then falls silent. The caller holds `mpi`.
   void announce(std::string_view reason);
 
  private:
+  /// What a thread waits for; it waits for one thing at a time.
+  struct Wait {
+    Clock::time_point looked_at{};
+    std::optional<Clock::time_point> since = {};
+    bool told = false;  ///< that this wait is long
+  };
+
   void note_silent(Clock::time_point now);
   std::string describe_long_wait(std::optional<std::uint32_t> awaited, Clock::time_point now);
 
@@ -53,10 +61,8 @@ class Lookout {
   std::uint32_t rank_ = 0;
   PeerWatch watch_;
   Heartbeat heartbeat_;
-  Clock::time_point looked_at_{};
   std::optional<Clock::time_point> failed_at_;
-  std::optional<Clock::time_point> waiting_since_;
-  bool told_ = false;  ///< that this wait is long
+  static thread_local Wait wait_;
 };
 
 }  // namespace impart::comm

@@ -73,7 +73,7 @@ class MpiCommunicator final : public Communicator {
 
   ~MpiCommunicator() override {
     if (unwinding()) announce_failure("it was ended by an exception");
-    if (!usable_) return;  // MPI_Finalize would wait for those who cannot come
+    if (failure_) return;  // MPI_Finalize would wait for those who cannot come
     try {
       do_barrier();
     } catch (const PeerError&) {
@@ -85,10 +85,13 @@ class MpiCommunicator final : public Communicator {
 
   void set_activity(const Activity& activity) override { lookout_.set_activity(activity); }
 
+  /// Holds mpi_ to the end: no thread leaves a call and frees its buffers while MPI is still used.
   void announce_failure(std::string_view reason) noexcept override {
-    if (!usable_) return;
-    usable_ = false;
+    const std::lock_guard lock(mpi_);
+    if (failure_) return;
     try {
+      failure_ = std::current_exception();
+      if (!failure_) fail("this process has announced its failure");
       lookout_.announce(reason);
     } catch (const std::exception&) {
       return;  // no memory for messages: the launcher ends the others
@@ -105,11 +108,10 @@ class MpiCommunicator final : public Communicator {
 
   /// How many of the requests are done that were not before. PeerError if some never will be.
   Progress poll(std::span<MPI_Request> requests, std::optional<std::uint32_t> awaited = {}) {
-    require_usable();
     const auto test_some = [&] {
       int done = 0;
-      finished_.resize(requests.size());
       call("MPI_Testsome", [&] {
+        finished_.resize(requests.size());
         return MPI_Testsome(static_cast<int>(requests.size()), requests.data(), &done,
                             finished_.data(), MPI_STATUSES_IGNORE);
       });
@@ -148,7 +150,7 @@ class MpiCommunicator final : public Communicator {
       for (const Patience patience; !test(requests); patience.pause()) {
         if (unwinding() && Clock::now() > limit) give_up("an operation was abandoned");
       }
-    } catch (const PeerError&) {
+    } catch (...) {
       return;  // the next collective says it again
     }
   }
@@ -163,14 +165,18 @@ class MpiCommunicator final : public Communicator {
 
   /// Requests may stay under way whose memory is freed soon: from here on MPI must not be called.
   [[noreturn]] void give_up(const std::string& reason) {
-    usable_ = false;
-    reason_ = reason;
+    const std::lock_guard lock(mpi_);
+    if (!failure_) fail(reason);
     lookout_.fall_silent();
-    throw PeerError(reason_);
+    std::rethrow_exception(failure_);
   }
 
+  /// The caller holds mpi_.
+  void fail(const std::string& reason) { failure_ = std::make_exception_ptr(PeerError(reason)); }
+
+  /// The caller holds mpi_.
   void require_usable() const {
-    if (!usable_) throw PeerError(reason_);
+    if (failure_) std::rethrow_exception(failure_);
   }
 
   /// Makes one call of MPI.
@@ -179,6 +185,7 @@ class MpiCommunicator final : public Communicator {
     std::string error;
     {
       const std::lock_guard lock(mpi_);
+      require_usable();
       const int code = make_call();
       if (code != MPI_SUCCESS) error = describe_mpi_error(code, name);
     }
@@ -186,7 +193,10 @@ class MpiCommunicator final : public Communicator {
   }
 
   void begin_collective() {
-    require_usable();
+    {
+      const std::lock_guard lock(mpi_);
+      require_usable();
+    }
     lookout_.count_collective();
   }
 
@@ -283,13 +293,14 @@ class MpiCommunicator final : public Communicator {
   MpiSession session_;
   CommunicatorSpec spec_;
   int exceptions_;
-  std::mutex mpi_;  ///< held around every call of MPI: a thread of the lookout makes some, too
+  /// Held around every call of MPI, which other threads make, too, and guards what stands before
+  /// it.
+  std::mutex mpi_;
   Lookout lookout_;
   MPI_Comm communicator_ = MPI_COMM_NULL;  ///< of the collectives
   MPI_Comm messages_ = MPI_COMM_NULL;      ///< of sends and receives
   std::vector<int> finished_;              ///< what MPI_Testsome has found, for the next time
-  bool usable_ = true;
-  std::string reason_ = "this process has announced its failure";  ///< why it is not usable
+  std::exception_ptr failure_;             ///< why MPI is not called any more; null: it is
 };
 
 /// Requests under way, and what becomes of them at the end.
@@ -319,8 +330,8 @@ class MpiCommunicator::Operation : public PendingOperation {
     communicator_.call(name, [&] { return start(&requests_.back()); });
   }
   void call_off() {
-    if (done_ || !communicator_.usable_) return;
     const std::lock_guard lock(communicator_.mpi_);
+    if (done_ || communicator_.failure_) return;
     for (MPI_Request& request : requests_) {
       if (request != MPI_REQUEST_NULL) MPI_Cancel(&request);
     }
@@ -381,14 +392,12 @@ std::unique_ptr<PendingOperation> MpiCommunicator::do_start_all_reduce(const Val
 std::unique_ptr<PendingOperation> MpiCommunicator::do_start_send(std::span<const std::byte> bytes,
                                                                  std::uint32_t to,
                                                                  std::uint32_t tag) {
-  require_usable();
   return std::make_unique<Send>(*this, bytes, to, tag);
 }
 
 std::unique_ptr<PendingOperation> MpiCommunicator::do_start_receive(std::span<std::byte> bytes,
                                                                     std::uint32_t from,
                                                                     std::uint32_t tag) {
-  require_usable();
   return std::make_unique<Receive>(*this, bytes, from, tag);
 }
 
@@ -400,7 +409,7 @@ std::unique_ptr<Communicator> make_mpi_communicator(const Launcher& launcher,
   if (spec.chunk_bytes < 8 || spec.chunk_bytes > kMostBytes || spec.gather_bytes > kMostBytes) {
     throw ConfigError("a communicator's chunks have 8 to 2^31 - 1 bytes");
   }
-  MpiSession session;
+  MpiSession session(spec.short_queues);
   int rank = 0, size = 0;
   MPI_Comm_rank(MPI_COMM_WORLD, &rank);
   MPI_Comm_size(MPI_COMM_WORLD, &size);

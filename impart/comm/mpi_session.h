@@ -10,8 +10,9 @@ std::string describe_mpi_error(int code, const char* call);
 /// MPI from its start to its end; leaves alone what somebody else has started.
 class MpiSession {
  public:
-  /// ConfigError if MPI has ended already, PeerError if it does not start.
-  MpiSession();
+  /// `short_queues` as in CommunicatorSpec. ConfigError if MPI has ended already, PeerError if it
+  /// does not start.
+  explicit MpiSession(bool short_queues);
   /// From here on Open MPI does not give its core away inside of calls, as it does where there are
   /// more processes than cores: who holds a lock then may hold it for seconds.
   void keep_core_in_calls();

@@ -82,7 +82,8 @@ class StoredFeed final : public Feed {
       spec_.store->advance_moves();
     }
     data::ReadBatch read = reader_.next([&] { spec_.store->advance_moves(); });
-    (moving ? seconds.exchange : seconds.data_wait) += read.seconds_waited;
+    const bool awaited_arrivals = moving && read.had_unready;
+    (awaited_arrivals ? seconds.exchange : seconds.data_wait) += read.seconds_waited;
     skipped_.insert(skipped_.end(), read.skipped.begin(), read.skipped.end());
 
     const std::int64_t first = next_ == 0 ? 0 : ends_[next_ - 1];

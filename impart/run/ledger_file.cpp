@@ -52,6 +52,11 @@ constexpr Member<ProcessCost, std::uint64_t> kProcess[] = {
     {"requests_source", &ProcessCost::requests_source, nullptr, true},
 };
 
+constexpr Member<ProcessCost, double> kProcessSeconds[] = {
+    {"host_wait", &ProcessCost::host_wait, nullptr, true},
+    {"exchange_hidden", &ProcessCost::exchange_hidden, nullptr, true},
+};
+
 constexpr Member<VisitCosts, std::uint64_t> kVisits[] = {
     {"visits", &VisitCosts::visits},
     {"hidden", &VisitCosts::hidden},
@@ -105,7 +110,7 @@ void take_members(const Json& json, Struct& into, const Member<Struct, Value> (&
 }
 
 void put_seconds(Json& json, const ProcessCost& cost) {
-  json["host_wait"] = cost.host_wait;
+  put_members(json, cost, kProcessSeconds);
   for (const store::Phase& phase : store::kPhases) {
     json["seconds"][std::string(phase.name)] = cost.seconds.*phase.seconds;
   }
@@ -113,7 +118,7 @@ void put_seconds(Json& json, const ProcessCost& cost) {
 
 /// What older files lack took no time then, or was not told apart.
 void take_seconds(const Json& json, ProcessCost& cost) {
-  if (json.contains("host_wait")) take(json, "host_wait", cost.host_wait);
+  take_members(json, cost, kProcessSeconds);
   const Json& seconds = member(json, "seconds");
   for (const store::Phase& phase : store::kPhases) {
     const std::string name(phase.name);

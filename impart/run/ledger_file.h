@@ -20,6 +20,8 @@ struct ProcessCost {
   std::uint64_t requests_source = 0;   ///< to the server of a remote data set
   store::PhaseSeconds seconds = {};
   double host_wait = 0;  ///< seconds of these phases in which the host waited for its GPU
+  /// Seconds in which examples moved while none of these phases waited for it (phase `exchange`).
+  double exchange_hidden = 0;
 };
 
 /// What the workers visited in an epoch, and what a selection spared them.
@@ -57,8 +59,8 @@ struct LedgerEpoch {
 };
 
 /// The line: {"epoch", "workers": [{"worker", …}], "processes": [{"rank", …, "host_wait",
-/// "seconds": {…}}], "skipped", "visits": {…}, "weights": {…}}, members under the names of
-/// impart/store/ledger.h. Append it to a MetricsLog.
+/// "exchange_hidden", "seconds": {…}}], "skipped", "visits": {…}, "weights": {…}}, members under
+/// the names of impart/store/ledger.h. Append it to a MetricsLog.
 nlohmann::ordered_json ledger_record(const LedgerEpoch& epoch);
 
 /// All whole lines of a ledger, which may still grow. DataError (path:line) if a line lacks a

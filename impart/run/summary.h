@@ -41,6 +41,7 @@ struct RunSummary {
   double seconds_tracking = 0;
   double seconds_partition = 0;
   double seconds_exchange = 0;
+  double seconds_exchange_hidden = 0;  ///< examples moved behind the others; not in seconds_total
   double seconds_importance_pass = 0;  ///< of the two before: forward passes for importance
   double seconds_refresh = 0;          ///< forward passes over what a selection hid
   double seconds_dissimilarity = 0;    ///< passes that measure it (importance.dissimilarity)
@@ -110,6 +111,7 @@ constexpr void for_each_summary_member(Summary& s, Function&& f) {
   f("seconds_tracking", s.seconds_tracking, kGoesOn);
   f("seconds_partition", s.seconds_partition, kGoesOn);
   f("seconds_exchange", s.seconds_exchange, kGoesOn);
+  f("seconds_exchange_hidden", s.seconds_exchange_hidden, kGoesOn);
   f("seconds_importance_pass", s.seconds_importance_pass, kGoesOn);
   f("seconds_refresh", s.seconds_refresh, kGoesOn);
   f("seconds_dissimilarity", s.seconds_dissimilarity, kGoesOn);

@@ -31,9 +31,12 @@ class HeldParts {
   const placement::HostedWorkers& hosted() const { return hosted_; }
   Shelf& shelf(WorkerId worker) { return *part(worker).shelf; }
   StorageCost& cost(WorkerId worker) { return part(worker).cost; }
-  void tell(std::string_view event) const {
+  void tell(std::string_view event) {
+    ++events_;
     if (observer_) observer_(event);
   }
+  /// How many were told: it stands still where nothing moves. For the thread that moves.
+  std::uint64_t events() const { return events_; }
 
   bool holds(ExampleId id) const { return where(id) != kNowhere; }
   void read(ExampleId id, WorkerId worker, std::vector<std::byte>& payload);
@@ -71,6 +74,7 @@ class HeldParts {
   std::vector<Part> parts_;
   std::vector<std::atomic<std::uint32_t>> where_;  ///< of an example: a worker that holds it
   StoreObserver observer_;
+  std::uint64_t events_ = 0;
 };
 
 }  // namespace impart::store

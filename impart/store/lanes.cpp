@@ -198,8 +198,8 @@ std::map<std::pair<std::uint32_t, std::uint32_t>, std::vector<Flow>> sort_into_l
   return lanes;
 }
 
-bool advance_some(std::deque<std::unique_ptr<Lane>>& lanes) {
-  std::size_t running = std::min(lanes.size(), LaneRun::kLanesAtOnce);
+bool advance_some(std::deque<std::unique_ptr<Lane>>& lanes, std::size_t at_once) {
+  std::size_t running = std::min(lanes.size(), at_once);
   for (std::size_t i = 0; i < running;) {
     if (!lanes[i]->advance()) {
       ++i;
@@ -214,7 +214,8 @@ bool advance_some(std::deque<std::unique_ptr<Lane>>& lanes) {
 }  // namespace
 
 LaneRun::LaneRun(const placement::MovePlan& plan, const FlowSetup& setup, const LaneSpec& spec,
-                 comm::Communicator& communicator) {
+                 comm::Communicator& communicator)
+    : at_once_(spec.at_once) {
   const std::uint32_t processes = communicator.size(), mine = communicator.rank();
   auto lanes = sort_into_lanes(plan, spec.workers, processes);
   for (std::uint32_t distance = 0; distance < processes; ++distance) {
@@ -237,9 +238,9 @@ LaneRun::LaneRun(const placement::MovePlan& plan, const FlowSetup& setup, const 
 }
 
 bool LaneRun::advance() {
-  const bool within = advance_some(within_);
-  const bool incoming = advance_some(incoming_);
-  const bool outgoing = advance_some(outgoing_);
+  const bool within = advance_some(within_, at_once_);
+  const bool incoming = advance_some(incoming_, at_once_);
+  const bool outgoing = advance_some(outgoing_, at_once_);
   return within && incoming && outgoing;
 }
 

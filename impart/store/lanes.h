@@ -24,22 +24,23 @@ class Lane {
 /// Tags of the two kinds of messages of a lane.
 inline constexpr std::uint32_t kPieceTag = 1, kAcknowledgementTag = 2;
 
+inline constexpr std::size_t kLanesAtOnce = 8;
+
 struct LaneSpec {
   std::uint32_t workers = 1;
-  std::uint32_t window = 4;  ///< pieces of a lane that are under way at a time
+  std::uint32_t window = 4;            ///< pieces of a lane that are under way at a time
+  std::size_t at_once = kLanesAtOnce;  ///< lanes that run at a time in each direction
 };
 
 /// One exchange as far as it concerns this process: a lane to and from every process that it sends
 /// to or receives from, and one within it.
 ///
 /// Lanes start by distance: process p first sends to p+1, p+2, … and receives from p-1, p-2, …, so
-/// that nobody is everybody's first. At most kLanesAtOnce run at a time in each direction, which
-/// bounds the memory by 2 · kLanesAtOnce · window · piece_bytes. They cannot block each other for
+/// that nobody is everybody's first. At most LaneSpec::at_once run at a time in each direction,
+/// which bounds the memory by 2 · at_once · window · piece_bytes. They cannot block each other for
 /// ever: of all lanes that are not done, the one of the smallest distance runs at both its ends.
 class LaneRun {
  public:
-  static constexpr std::size_t kLanesAtOnce = 8;
-
   /// All must outlive it.
   LaneRun(const placement::MovePlan& plan, const FlowSetup& setup, const LaneSpec& spec,
           comm::Communicator& communicator);
@@ -49,6 +50,7 @@ class LaneRun {
 
  private:
   using Lanes = std::deque<std::unique_ptr<Lane>>;
+  std::size_t at_once_;
   Lanes within_, outgoing_, incoming_;
 };
 

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <charconv>
+#include <chrono>
 #include <exception>
 #include <filesystem>
 #include <limits>
@@ -14,6 +15,7 @@
 #include "impart/comm/job.h"
 #include "impart/core/error.h"
 #include "impart/placement/hosted_workers.h"
+#include "impart/store/lane_thread.h"
 #include "impart/store/lanes.h"
 #include "impart/store/settlement.h"
 #include "impart/store/stores.h"
@@ -71,10 +73,14 @@ void remove_left_over(const PartitionedStoreSpec& spec, const placement::HostedW
 
 class PartitionedStore final : public Store {
  public:
+  using Clock = LaneThread::Clock;
+
   PartitionedStore(const PartitionedStoreSpec& spec, const placement::HostedWorkers& hosted,
                    comm::Communicator& communicator,
                    std::shared_ptr<const data::PayloadSource> source)
-      : lanes_{.workers = spec.workers, .window = spec.window},
+      : lanes_(spec.moves_behind ? LaneSpec{.workers = spec.workers, .window = 1, .at_once = 1}
+                                 : LaneSpec{.workers = spec.workers, .window = spec.window}),
+        moves_behind_(spec.moves_behind),
         communicator_(communicator),
         source_(std::move(source)),
         parts_(hosted, open_shelves(spec, hosted, *source_), source_->examples(), spec.observer),
@@ -89,6 +95,7 @@ class PartitionedStore final : public Store {
 
   ~PartitionedStore() override {
     const bool in_order = !run_ && !failed_ && std::uncaught_exceptions() <= exceptions_;
+    thread_.reset();
     run_.reset();
     if (in_order) parts_.close();
   }
@@ -100,6 +107,7 @@ class PartitionedStore final : public Store {
           "a store of {} examples and {} workers cannot follow a partition of {} and {}",
           source_->examples(), lanes_.workers, partition.examples(), partition.workers()));
     }
+    const double seconds_moving = seconds_moving_;
     guarded([&] {
       make_holdings_last(parts_);
       const Holdings holdings = agree_on_holdings(parts_, partition, communicator_);
@@ -108,27 +116,41 @@ class PartitionedStore final : public Store {
       start(moves_to(holdings, partition));
       finish_moves();
     });
+    seconds_moving_ = seconds_moving;
   }
 
   void start_moves(const placement::MovePlan& plan) override {
     require_idle();
-    guarded([&] { start(plan); });
+    guarded([&] {
+      start(plan);
+      if (moves_behind_ && !plan_.moves.empty()) thread_.emplace(*run_, parts_, communicator_);
+    });
   }
 
   bool advance_moves() override {
     if (failed_) throw Error("a store whose exchange failed cannot go on");
     if (!run_) return true;
     guarded([&] {
-      if (run_->advance()) run_.reset();
+      if (thread_ ? thread_->is_done() : run_->advance()) end_run();
     });
     return !run_;
   }
+
+  void finish_moves() override {
+    if (thread_ && !failed_) guarded([&] { thread_->wait(); });
+    Store::finish_moves();
+  }
+
+  double take_seconds_moving() override { return std::exchange(seconds_moving_, 0); }
 
   bool holds(ExampleId id) const override { return parts_.holds(id); }
   void read(ExampleId id, WorkerId worker, std::vector<std::byte>& payload) override {
     parts_.read(id, worker, payload);
   }
-  std::vector<StorageCost> take_costs() override { return parts_.take_costs(); }
+  std::vector<StorageCost> take_costs() override {
+    if (thread_) throw Error("a store does not know yet what the moves under way will cost");
+    return parts_.take_costs();
+  }
 
  private:
   void require_idle() const {
@@ -168,9 +190,18 @@ class PartitionedStore final : public Store {
       parts_.allow(WorkerId{w}, parts_.shelf(WorkerId{w}).examples() + incoming[w]);
     }
     run_.emplace(plan_, setup_, lanes_, communicator_);
+    started_ = Clock::now();
+  }
+
+  void end_run() {
+    const Clock::time_point ended = thread_ ? thread_->done_at() : Clock::now();
+    seconds_moving_ += std::chrono::duration<double>(ended - started_).count();
+    thread_.reset();
+    run_.reset();
   }
 
   LaneSpec lanes_;
+  bool moves_behind_;
   comm::Communicator& communicator_;
   std::shared_ptr<const data::PayloadSource> source_;
   HeldParts parts_;
@@ -179,6 +210,9 @@ class PartitionedStore final : public Store {
   int exceptions_;
   placement::MovePlan plan_;    ///< what run_ carries out: moves from and to hosted workers
   std::optional<LaneRun> run_;  ///< while moves are under way
+  Clock::time_point started_{};
+  double seconds_moving_ = 0;
+  std::optional<LaneThread> thread_;  ///< of run_, where it does not advance here
   bool failed_ = false;
 };
 
@@ -205,9 +239,11 @@ std::unique_ptr<Store> make_partitioned_store(const PartitionedStoreSpec& spec,
 
 std::unique_ptr<Store> open_partitioned(const StoreSpec& spec, comm::Communicator& communicator,
                                         std::shared_ptr<const data::PayloadSource> source) {
-  return make_partitioned_store(
-      {.workers = spec.workers, .path = spec.path, .data_id = spec.data_id}, communicator,
-      std::move(source));
+  return make_partitioned_store({.workers = spec.workers,
+                                 .path = spec.path,
+                                 .data_id = spec.data_id,
+                                 .moves_behind = spec.moves_behind},
+                                communicator, std::move(source));
 }
 
 }  // namespace impart::store

@@ -21,6 +21,9 @@ struct PartitionedStoreSpec {
   std::string data_id{};
   FlowSpec flow{};
   std::uint32_t window = 4;  ///< pieces under way per pair of processes and direction, at least 1
+  /// Moves are carried out by a thread of the store; else inside advance_moves(). It has one piece
+  /// under way in each direction, whatever the window: sums wait behind no more than that.
+  bool moves_behind = false;
   StoreObserver observer{};  ///< may be empty
 };
 
@@ -33,9 +36,9 @@ struct PartitionedStoreSpec {
 /// the number of processes. A worker never holds more than what it held and what comes to it
 /// together; Error otherwise.
 ///
-/// When moving fails (IoError: the disk is full) the other processes learn the reason, and the
-/// store can only be destroyed. A store that is destroyed in order, with nothing under way, is
-/// opened again without a check of every payload.
+/// When moving fails (IoError: the disk is full) the other processes learn the reason, at once also
+/// where it was the store's thread that moved, and the store can only be destroyed. A store that is
+/// destroyed in order, with nothing under way, is opened again without a check of every payload.
 ///
 /// ConfigError if a number in the spec cannot be, or if the folder belongs to another data set or
 /// is in use; DataError if it is damaged beyond repair. The communicator must outlive the store.

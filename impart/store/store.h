@@ -16,7 +16,7 @@ namespace impart::store {
 /// brings it to a first partition, moves bring it to the next one.
 ///
 /// read() and holds() may be called by several threads at a time, also while moves are under way;
-/// all else by the thread that uses the communicator.
+/// all else by one thread, that of the communicator's collectives.
 class Store {
  public:
   virtual ~Store() = default;
@@ -29,11 +29,15 @@ class Store {
   /// Starts to carry out a plan and returns. No other moves may be under way.
   /// Collective: every process calls it, in the same order.
   virtual void start_moves(const placement::MovePlan& plan) = 0;
-  /// Moves on what can move without waiting; true when nothing is under way any more. Call it now
-  /// and then while computing: bytes travel only inside.
+  /// Moves on what can move without waiting, unless a thread of the store does; true when nothing
+  /// is under way any more. Call it now and then while computing: bytes may travel only inside, and
+  /// what went wrong with a move is thrown here.
   virtual bool advance_moves() = 0;
   /// Returns when this process has sent and received all and knows that it may forget what it sent.
-  void finish_moves();
+  virtual void finish_moves();
+  /// How many seconds since the last call moves were under way, those of settle() left out. For
+  /// moments at which none are.
+  virtual double take_seconds_moving() { return 0; }
 
   /// What the epoch that begins will read, for stores whose caches look ahead. What `reads` points
   /// to must live until end_epoch().
@@ -60,7 +64,8 @@ class Store {
   /// that worker. Error if it is not here, DataError if its bytes are damaged.
   virtual void read(ExampleId id, WorkerId worker, std::vector<std::byte>& payload) = 0;
 
-  /// What the hosted workers' storage has cost since the last call, in the order of workers.
+  /// What the hosted workers' storage has cost since the last call, in the order of workers. Error
+  /// while a thread of the store moves examples.
   virtual std::vector<StorageCost> take_costs() = 0;
 };
 

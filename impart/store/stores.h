@@ -27,8 +27,9 @@ struct CacheSpec {
 struct StoreSpec {
   std::uint32_t workers = 1;
   CacheSpec cache = {};
-  std::string path = {};     ///< a local folder to keep parts in; empty: in memory
-  std::string data_id = {};  ///< names the data set: a folder of another one is refused
+  std::string path = {};      ///< a local folder to keep parts in; empty: in memory
+  std::string data_id = {};   ///< names the data set: a folder of another one is refused
+  bool moves_behind = false;  ///< examples move on a thread of the store, while others compute
 };
 
 /// Makes the store of a data set. Where there is a folder, it is opened; what is in it stays as it

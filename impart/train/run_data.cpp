@@ -106,7 +106,8 @@ std::unique_ptr<store::Store> make_train_store(const data::Dataset& data,
   return kind_of_store(config).function({.workers = config.workers.count,
                                          .cache = cache_spec(config),
                                          .path = config.store.path,
-                                         .data_id = data::fingerprint(data, config.data.name)},
+                                         .data_id = data::fingerprint(data, config.data.name),
+                                         .moves_behind = config.exchange.arrivals_last},
                                         communicator, data.train.payloads);
 }
 

@@ -125,6 +125,7 @@ RunOutcome Trainer::run(const run::RunDirectory* directory, Clock::time_point be
       is_whole = train_epoch();
     } catch (const Diverged& reason) {
       stores_.end_epoch();
+      stores_.finish();
       note_bad_worker(reason);
       return finish(false);
     }

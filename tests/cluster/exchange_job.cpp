@@ -7,7 +7,6 @@
 // exchange: {"bytes": …, "measured": …, "simulated": …}.
 
 #include <chrono>
-#include <cstring>
 #include <memory>
 #include <string>
 #include <vector>
@@ -17,34 +16,14 @@
 #include "impart/comm/communicator.h"
 #include "impart/core/error.h"
 #include "impart/cost/cluster/simulated_exchange.h"
-#include "impart/cost/io_strategies.h"
 #include "impart/cost/simulated_placement.h"
 #include "impart/cost/units.h"
 #include "impart/store/partitioned_store.h"
+#include "tests/cluster/cluster_exchanges.h"
 
 namespace {
 
 using namespace impart;
-
-/// Payloads that tell examples apart.
-class NumberedSource final : public data::PayloadSource {
- public:
-  NumberedSource(std::uint64_t examples, std::uint64_t bytes)
-      : examples_(examples), bytes_(bytes) {}
-  std::uint64_t examples() const override { return examples_; }
-  std::uint64_t payload_bytes(ExampleId) const override { return bytes_; }
-  std::uint64_t read(ExampleId id, std::span<std::byte> payload) const override {
-    const std::uint64_t number = index(id);
-    for (std::size_t at = 0; at + sizeof(number) <= payload.size(); at += sizeof(number)) {
-      std::memcpy(payload.data() + at, &number, sizeof(number));
-    }
-    return 0;
-  }
-  std::string describe(ExampleId id) const override { return fmt::format("{}", index(id)); }
-
- private:
-  std::uint64_t examples_, bytes_;
-};
 
 struct Arguments {
   std::string strategy;
@@ -57,17 +36,6 @@ Arguments read_arguments(int argc, char** argv) {
   if (argc < 5) throw ConfigError("exchange_job STRATEGY EXAMPLES PAYLOAD RATE [EXCHANGES]");
   return {argv[1], std::stoull(argv[2]), std::stoull(argv[3]), cost::parse_rate(argv[4]),
           argc > 5 ? static_cast<std::uint32_t>(std::stoul(argv[5])) : 1};
-}
-
-placement::PlacementSpec decisions_of(const Arguments& arguments, std::uint32_t workers) {
-  placement::PlacementSpec base;
-  base.workers = workers;
-  base.epochs = 40;
-  base.warmup = 1;
-  const std::string names[] = {arguments.strategy};
-  return cost::make_io_strategies(names, {.base = base, .intervals = {1}, .fractions = {0.1}})
-      .front()
-      .decisions;
 }
 
 double seconds_of_moves(comm::Communicator& communicator, store::Store& store,
@@ -85,9 +53,10 @@ double seconds_of_moves(comm::Communicator& communicator, store::Store& store,
 void run(const Arguments& arguments) {
   const auto communicator = comm::make_communicator();
   const std::uint32_t workers = communicator->size();
-  const auto source = std::make_shared<NumberedSource>(arguments.examples, arguments.payload);
+  const auto source =
+      std::make_shared<testing::NumberedSource>(arguments.examples, arguments.payload);
   const auto store = store::make_partitioned_store({.workers = workers}, *communicator, source);
-  cost::SimulatedPlacement placement(decisions_of(arguments, workers),
+  cost::SimulatedPlacement placement(testing::decisions_of(arguments.strategy, workers),
                                      {.examples = arguments.examples});
   std::uint32_t exchanges = 0;
   for (const placement::ScheduleEvent& event : placement.schedule()) {

@@ -12,6 +12,7 @@
 #include <memory>
 #include <numeric>
 #include <string_view>
+#include <thread>
 #include <vector>
 
 #include <fmt/format.h>
@@ -239,6 +240,37 @@ void check_messages(Communicator& communicator) {
   require(communicator.traffic().bytes - summed.bytes == 800'024 * (size - 1), "message bytes");
 }
 
+/// A thread sends round a ring and receives, while this one adds up.
+void check_messages_beside(Communicator& communicator) {
+  const std::uint32_t size = communicator.size(), rank = communicator.rank();
+  if (size == 1) return;
+  constexpr int kRounds = 50;
+  const Traffic before = communicator.traffic();
+  std::jthread beside([&] {
+    for (int round = 0; round < kRounds; ++round) {
+      std::vector<float> mine(1'000, static_cast<float>(rank + 10 * round));
+      std::vector<float> theirs(1'000);
+      const std::uint32_t from = (rank + size - 1) % size;
+      const auto receive = communicator.start_receive(bytes_of(theirs), from, 6);
+      const auto send = communicator.start_send(bytes_of(mine), (rank + 1) % size, 6);
+      send->wait();
+      while (!receive->test()) continue;
+      require(theirs.back() == static_cast<float>(from + 10 * round), "a message beside sums");
+    }
+  });
+  std::vector<float> values;
+  for (int round = 0; round < kRounds; ++round) {
+    values.assign(2'000, static_cast<float>(round));
+    communicator.all_reduce_sum(values);
+    require(values.back() == static_cast<float>(round * size), "a sum beside messages");
+  }
+  beside.join();
+  const Traffic sum = communicator.cost_of_all_reduce(values.size() * sizeof(float));
+  const Traffic after = communicator.traffic();
+  require(after.bytes - before.bytes == kRounds * (sum.bytes + 4'000), "bytes of both threads");
+  require(after.messages - before.messages == kRounds * (sum.messages + 1), "messages of both");
+}
+
 /// A receive that nobody answers can be dropped, and a later one still gets its message.
 void check_dropped_receive(Communicator& communicator) {
   const std::uint32_t size = communicator.size(), rank = communicator.rank();
@@ -278,6 +310,7 @@ void check_everything(Communicator& communicator) {
   check_exact(communicator, 270'000, true);
   check_traffic(communicator);
   check_messages(communicator);
+  check_messages_beside(communicator);
   check_dropped_receive(communicator);
   check_first(communicator);
   communicator.barrier();

@@ -7,7 +7,9 @@
 // are under way) or exit; RANK "all" means every process, after the same
 // number of sums. With WHAT "throw-busy" it throws while the others are busy for a minute. With
 // WHAT "nothing" the test has to kill somebody. With WHAT "busy" process RANK computes alone for
-// the given time after some sums; then all end. A wait of a second is told. Process R writes
+// the given time after some sums; then all end. With WHAT "beside-throw" and "beside-nothing" a
+// second thread of every process sends messages round meanwhile; in the first it is that of process
+// RANK that throws. A wait of a second is told. Process R writes
 // FOLDER/pid.R when it starts, FOLDER/failing.R when it goes wrong, and FOLDER/code.R, with its
 // exit code, when it ends by itself.
 
@@ -16,6 +18,7 @@
 #include <cstdlib>
 #include <fstream>
 #include <memory>
+#include <stop_token>
 #include <string>
 #include <thread>
 #include <vector>
@@ -56,9 +59,43 @@ void note(const Plan& plan, const char* name, std::uint32_t rank, int number) {
   throw DataError("part-3.bin: offset 17: a broken record");
 }
 
-void work(const Plan& plan, Communicator& communicator) {
+/// Sends messages round a ring, as the thread of a store does, until something is thrown.
+void send_round(const Plan& plan, Communicator& communicator, const std::stop_token& stop) {
   const auto start = Clock::now();
-  const bool chosen = plan.what != "nothing" && plan.rank == std::to_string(communicator.rank());
+  const bool throws =
+      plan.what == "beside-throw" && plan.rank == std::to_string(communicator.rank());
+  const std::uint32_t size = communicator.size(), rank = communicator.rank();
+  std::vector<float> mine(30'000), theirs(30'000);
+  while (!stop.stop_requested()) {
+    const auto receive = communicator.start_receive(std::as_writable_bytes(std::span(theirs)),
+                                                    (rank + size - 1) % size, 1);
+    const auto send = communicator.start_send(std::as_bytes(std::span(mine)), (rank + 1) % size, 1);
+    while (!receive->test() || !send->test()) {
+      std::this_thread::sleep_for(std::chrono::milliseconds(1));
+    }
+    if (throws && Clock::now() - start >= plan.after) {
+      note(plan, "failing", rank, 0);
+      throw DataError("part-3.bin: offset 17: a broken record");
+    }
+  }
+}
+
+/// The thread beside the one that adds up.
+std::jthread start_beside(const Plan& plan, Communicator& communicator) {
+  if (!plan.what.starts_with("beside")) return {};
+  return std::jthread([&](const std::stop_token& stop) {
+    try {
+      run_job(communicator, [&] { send_round(plan, communicator, stop); });
+    } catch (const Error&) {  // the other thread ends with it, too
+    }
+  });
+}
+
+void work(const Plan& plan, Communicator& communicator) {
+  const std::jthread beside = start_beside(plan, communicator);
+  const auto start = Clock::now();
+  const bool chosen = plan.what != "nothing" && !plan.what.starts_with("beside") &&
+                      plan.rank == std::to_string(communicator.rank());
   const bool busy = plan.what == "throw-busy";
   std::vector<float> gradient(100'000, 1.0f);
   for (int step = 0;; ++step) {

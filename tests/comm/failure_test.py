@@ -156,6 +156,17 @@ class FailureTest(unittest.TestCase):
         self.check_end(job, 75)
         self.check_survivors(job, rank, f"failed: {REASON}")
 
+    def test_a_process_whose_other_thread_throws_ends_with_that(self):
+        for _ in range(3):
+            rank = DRAW.randrange(PROCESSES)
+            job = self.start("beside-throw", rank, DRAW.randrange(300))
+            job.finish()
+            self.check_end(job, 75)
+            self.check_survivors(job, rank, f"failed: {REASON}")
+            self.assertIn(job.codes.get(rank), [65, None], "mpirun may have ended it before")
+            if rank in job.codes:
+                self.assertRegex(job.stderr, f"(?m)^failing_job: {REASON}")
+
     def test_processes_that_compute_are_ended_too(self):
         job = self.start("throw-busy", DRAW.randrange(PROCESSES))
         job.finish()
@@ -169,9 +180,9 @@ class FailureTest(unittest.TestCase):
         self.assertNotIn("process", job.stderr.split("---")[0])
 
     def test_a_killed_process_ends_the_job(self):
-        for _ in range(3):
+        for what in ["nothing", "beside-nothing", "nothing", "beside-nothing"]:
             rank = DRAW.randrange(PROCESSES)
-            job = self.start("nothing", rank)
+            job = self.start(what, rank)
             time.sleep(DRAW.uniform(0, 0.3))
             os.kill(job.pids[rank], signal.SIGKILL)
             job.finish(time.time())

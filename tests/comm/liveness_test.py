@@ -33,9 +33,9 @@ class LivenessTest(unittest.TestCase):
         return job
 
     def test_a_stopped_process_is_named_and_the_job_ends(self):
-        for _ in range(STOPS):
+        for stop in range(STOPS):
             rank = DRAW.randrange(PROCESSES)
-            job = self.start("nothing")
+            job = self.start(["nothing", "beside-nothing"][stop % 2])
             time.sleep(DRAW.uniform(0, 1))
             os.kill(job.pids[rank], signal.SIGSTOP)
             job.finish(time.time())

@@ -35,7 +35,8 @@ LedgerEpoch make_epoch(std::uint32_t number) {
   epoch.processes.push_back({.bytes_sent = 20,
                              .sends = 21,
                              .seconds = {.forward = 0.5, .importance_pass = 1.25, .checkpoint = 2},
-                             .host_wait = 0.75});
+                             .host_wait = 0.75,
+                             .exchange_hidden = 0.25});
   epoch.visits = {
       .visits = 70, .hidden = 30, .refreshed = 4, .bytes_saved = 5, .max_over_mean = 1.5};
   epoch.weights = {.sums = 3, .bytes = weight_bytes(3, 4, 1000)};
@@ -56,6 +57,7 @@ TEST(LedgerFile, ReadsBackWhatWasWritten) {
   EXPECT_EQ(epochs[0].workers[0].cache_misses, 1ull << 63);
   EXPECT_EQ(epochs[0].processes[0].seconds.importance_pass, 1.25);
   EXPECT_EQ(epochs[0].processes[0].host_wait, 0.75);
+  EXPECT_EQ(epochs[0].processes[0].exchange_hidden, 0.25);
   EXPECT_EQ(epochs[0].skipped, 3u);
   EXPECT_EQ(epochs[0].visits->hidden, 30u);
   EXPECT_EQ(epochs[0].weights->sums, 3u);
@@ -94,11 +96,13 @@ TEST(LedgerFile, ReadsFilesThatKnewFewerPhases) {
   nlohmann::ordered_json record = ledger_record(make_epoch(0));
   auto& process = record["processes"][0];
   process.erase("host_wait");
+  process.erase("exchange_hidden");
   for (const char* phase : {"step", "other"}) process["seconds"].erase(phase);
   const auto epochs = read_ledger(folder.write("ledger.jsonl", record.dump() + "\n"));
   ASSERT_EQ(epochs.size(), 1u);
   EXPECT_EQ(epochs[0].processes[0].seconds.total(), 3.75);
   EXPECT_EQ(epochs[0].processes[0].host_wait, 0);
+  EXPECT_EQ(epochs[0].processes[0].exchange_hidden, 0);
 }
 
 TEST(LedgerFile, ReadsFilesOfBeforeThereWereSelections) {

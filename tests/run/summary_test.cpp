@@ -47,6 +47,7 @@ TEST(Summary, HasItsMembersInTheirOrder) {
                                                       "seconds_tracking",
                                                       "seconds_partition",
                                                       "seconds_exchange",
+                                                      "seconds_exchange_hidden",
                                                       "seconds_importance_pass",
                                                       "seconds_refresh",
                                                       "seconds_dissimilarity",

@@ -2,8 +2,9 @@
 
     fault_test.py PATH_OF_store_job [unittest options]
 
-One schedule: a job of 4 processes with 4 to 6 workers settles, then exchanges; a random process
-kills itself (SIGKILL) at a random event. Sometimes the restarted job is killed while it settles,
+One schedule: a job of 4 processes with 4 to 6 workers settles, then exchanges, in every second
+schedule on a thread of the store while the processes add up; a random process kills itself
+(SIGKILL) at a random event. Sometimes the restarted job is killed while it settles,
 too. The last restart settles to the partition of before or after the exchange, as a checkpoint
 would say, and must need nothing from the data set: no process lost anything. Then the folders are read by store_directory.py, which shares no code with the store.
 IMPART_FAULTS is the number of schedules, IMPART_TEST_SEED draws them.
@@ -77,7 +78,8 @@ class FaultTest(unittest.TestCase):
         before = draw.randrange(100)
         exchanges = draw.randrange(1, 4)
         order = draw_kill(draw)
-        killed = self.run_job(path, workers, **{"from": before, "to": before + exchanges, "kill": order})
+        killed = self.run_job(path, workers, **{"from": before, "to": before + exchanges, "kill": order,
+                                                "behind": number % 2})
         counts["killed in an exchange" if killed else "ended before its kill"] += 1
         checkpoint = before + draw.randrange(exchanges + 1)
         if draw.random() < 0.3:

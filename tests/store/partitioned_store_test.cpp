@@ -1,9 +1,11 @@
 #include "impart/store/partitioned_store.h"
 
 #include <atomic>
+#include <chrono>
 #include <csignal>
 #include <filesystem>
 #include <fstream>
+#include <future>
 #include <thread>
 
 #include <gtest/gtest.h>
@@ -34,15 +36,18 @@ struct OneProcess {
                                    .path = path,
                                    .data_id = "generated",
                                    .flow = kSmallPieces,
+                                   .moves_behind = moves_behind,
                                    .observer = observer},
                                   *communicator, source);
   }
+  bool moves_behind = false;
   std::unique_ptr<comm::Communicator> communicator = comm::make_single_communicator();
   std::shared_ptr<GeneratedSource> source = std::make_shared<GeneratedSource>(203, 300, true);
 };
 
-class EveryKind : public ::testing::TestWithParam<std::tuple<std::uint32_t, bool>> {
+class EveryKind : public ::testing::TestWithParam<std::tuple<std::uint32_t, bool, bool>> {
  protected:
+  EveryKind() { one_.moves_behind = std::get<2>(GetParam()); }
   std::uint32_t workers() const { return std::get<0>(GetParam()); }
   bool in_folder() const { return std::get<1>(GetParam()); }
   std::string path() const { return in_folder() ? folder_ / "store" : ""; }
@@ -55,7 +60,8 @@ class EveryKind : public ::testing::TestWithParam<std::tuple<std::uint32_t, bool
   TemporaryFolder folder_;
 };
 INSTANTIATE_TEST_SUITE_P(PartitionedStore, EveryKind,
-                         ::testing::Combine(::testing::Values(1u, 4u, 5u), ::testing::Bool()));
+                         ::testing::Combine(::testing::Values(1u, 4u, 5u), ::testing::Bool(),
+                                            ::testing::Bool()));
 
 TEST_P(EveryKind, TakesAllFromTheSourceFirst) {
   const auto store = one_.open(workers(), path());
@@ -163,6 +169,119 @@ TEST(PartitionedStore, PairStrategiesHaveOneFlowPerWorkerAndDirection) {
   }
 }
 
+/// Workers whose examples move on a thread of the store.
+class MovesBehind : public ::testing::Test {
+ protected:
+  MovesBehind() { one_.moves_behind = true; }
+  /// A settled store; `observer` is told of what comes after that.
+  std::unique_ptr<Store> settled(const StoreObserver& observer) {
+    const auto armed = std::make_shared<std::atomic<bool>>(false);
+    auto store = one_.open(4, folder_ / "store", [armed, observer](std::string_view event) {
+      if (*armed) observer(event);
+    });
+    store->settle(before_);
+    *armed = true;
+    return store;
+  }
+  bool comes_true(const std::atomic<bool>& what) const {
+    const auto limit = std::chrono::steady_clock::now() + std::chrono::seconds(20);
+    while (!what && std::chrono::steady_clock::now() < limit) {
+      std::this_thread::sleep_for(std::chrono::microseconds(20));
+    }
+    return what;
+  }
+
+  OneProcess one_;
+  TemporaryFolder folder_;
+  placement::Partition before_ = random_partition(203, 4, 0), after_ = random_partition(203, 4, 1);
+  placement::MovePlan plan_ = placement::diff(before_, after_);
+};
+
+TEST_F(MovesBehind, ComeToTheirEndWhoeverElseComputes) {
+  std::atomic<std::uint64_t> gone = 0;
+  std::atomic<bool> all_gone = false, elsewhere = true;
+  const auto store = settled([&, here = std::this_thread::get_id()](std::string_view event) {
+    if (std::this_thread::get_id() == here) elsewhere = false;
+    if (event == "forgotten" && ++gone == plan_.moves.size()) all_gone = true;
+  });
+  EXPECT_EQ(store->take_seconds_moving(), 0);
+  store->start_moves(plan_);
+  EXPECT_TRUE(comes_true(all_gone)) << "nobody asked the store";
+  store->finish_moves();
+  EXPECT_TRUE(elsewhere) << "on a thread of the store";
+  check_settled(*store, after_, *one_.source, {0, 4});
+  EXPECT_GT(store->take_seconds_moving(), 0);
+  EXPECT_EQ(store->take_seconds_moving(), 0);
+}
+
+TEST_F(MovesBehind, AreNotChargedBeforeTheirEnd) {
+  std::promise<void> go_on;
+  std::atomic<bool> waits = false;
+  const auto store = settled([&](std::string_view) {
+    if (!waits.exchange(true)) go_on.get_future().wait();
+  });
+  store->start_moves(plan_);
+  EXPECT_TRUE(comes_true(waits));
+  EXPECT_FALSE(store->advance_moves());
+  EXPECT_THROW(store->take_costs(), Error);
+  EXPECT_THROW(store->start_moves(plan_), Error);
+  go_on.set_value();
+  store->finish_moves();
+  std::uint64_t sent = 0;
+  for (const StorageCost& cost : store->take_costs()) sent += cost.examples_sent;
+  EXPECT_EQ(sent, plan_.moves.size());
+}
+
+TEST_F(MovesBehind, SayWhatEndedThem) {
+  std::atomic<bool> failed = false;
+  std::uint64_t left = 100;
+  const auto store = settled([&](std::string_view) {
+    if (--left > 0) return;
+    failed = true;
+    throw IoError("no space left");
+  });
+  store->start_moves(plan_);
+  EXPECT_TRUE(comes_true(failed));
+  EXPECT_EQ(message_of<IoError>([&] {
+              while (!store->advance_moves()) std::this_thread::yield();
+            }),
+            "no space left");
+  EXPECT_NE(message_of<Error>([&] { store->advance_moves(); }).find("cannot go on"),
+            std::string::npos);
+  EXPECT_NE(message_of<Error>([&] { store->finish_moves(); }).find("cannot go on"),
+            std::string::npos);
+}
+
+TEST_F(MovesBehind, NameADamagedPayload) {
+  const auto store = settled([](std::string_view) {});
+  const std::string path = folder_ / "store/worker-0002/payloads";
+  const std::string damaged(std::filesystem::file_size(path), 'x');
+  std::ofstream(path, std::ios::binary) << damaged;
+  store->start_moves(plan_);
+  const std::string message = message_of<DataError>([&] { store->finish_moves(); });
+  EXPECT_TRUE(message.starts_with(path + ": offset ")) << message;
+}
+
+TEST_F(MovesBehind, StopWhereTheyAreWithTheirStore) {
+  for (std::uint64_t stop_at = 1; stop_at < 400; stop_at += 57) {
+    std::atomic<bool> is_there = false;
+    std::uint64_t events = 0;
+    auto store = settled([&](std::string_view) {
+      if (++events < stop_at) return;
+      is_there = true;
+      std::this_thread::sleep_for(std::chrono::microseconds(100));  // the end comes meanwhile
+    });
+    store->start_moves(plan_);
+    EXPECT_TRUE(comes_true(is_there));
+    store.reset();
+    one_.moves_behind = stop_at % 2 == 0;
+    store = settled([](std::string_view) {});
+    check_settled(*store, before_, *one_.source, {0, 4});
+    for (const StorageCost& cost : store->take_costs()) EXPECT_EQ(cost.bytes_source, 0u);
+    one_.moves_behind = true;
+  }
+}
+
 /// A folder with the parts of `workers` workers that some run left.
 class StoreFolder : public ::testing::Test {
  protected:
@@ -251,6 +370,7 @@ TEST_F(StoreFolder, LosesNothingWhenTheDiskIsFull) {
   const std::uint64_t used = std::filesystem::file_size(path_ + "/worker-0000/payloads");
   std::uint32_t failures = 0;
   for (std::uint64_t bytes = 0; bytes < 30'000; bytes += 2'500) {
+    one_.moves_behind = bytes % 5'000 == 0;
     {
       const auto store = one_.open(4, path_);
       store->settle(random_partition(203, 4, 0));
@@ -285,6 +405,7 @@ TEST_F(StoreFolder, HasEveryExampleOnceAfterAnyInterruption) {
   placement::Partition partition = random_partition(203, 4, 0);
   for (std::uint32_t round = 1; round < 60; ++round) {
     const placement::Partition next = random_partition(203, 4, round);
+    one_.moves_behind = round % 3 == 0;
     try {
       std::uint32_t events = 0;
       const auto store = one_.open(4, path_, [&](std::string_view) {

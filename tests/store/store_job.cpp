@@ -9,6 +9,7 @@
 //   to=K                 then moves to K+1, K+2, … up to this one
 //   kill=RANK:EVENT:COUNT[:settle]   process RANK kills itself at that event of the moves (or of
 //                        settling); EVENT "any" is each
+//   behind=0|1           a thread of the store moves, while this one adds up with the others
 //   costs=FOLDER         writes costs-RANK.json there at the end: what the store and the
 //                        communicator counted, and /proc/self/io before and after
 
@@ -94,6 +95,14 @@ json to_json(const StorageCost& cost) {
           {"receives", cost.receives}};
 }
 
+/// Steps of training, until nobody's examples move any more.
+void add_up_while_moving(comm::Communicator& communicator, Store& store) {
+  for (std::vector<std::int64_t> moving = {1}; moving[0] > 0;) {
+    moving[0] = store.advance_moves() ? 0 : 1;
+    communicator.all_reduce_sum(moving);
+  }
+}
+
 void run(const Options& options, comm::Communicator& communicator) {
   const auto examples = number(options, "examples", 600);
   const auto workers = static_cast<std::uint32_t>(number(options, "workers", communicator.size()));
@@ -108,6 +117,7 @@ void run(const Options& options, comm::Communicator& communicator) {
                               .flow = {.piece_bytes = number(options, "piece", 4'096),
                                        .batch_examples = number(options, "batch", 16),
                                        .sync_bytes = number(options, "sync", 8'192)},
+                              .moves_behind = number(options, "behind", 0) == 1,
                               .observer = [&](std::string_view event) { killer.hear(event); }},
                              communicator, source);
   auto at = static_cast<std::uint32_t>(number(options, "from", 0));
@@ -118,6 +128,7 @@ void run(const Options& options, comm::Communicator& communicator) {
   for (; at < last; ++at) {
     store->start_moves(placement::diff(random_partition(examples, workers, at),
                                        random_partition(examples, workers, at + 1)));
+    if (number(options, "behind", 0) == 1) add_up_while_moving(communicator, *store);
     store->finish_moves();
     communicator.barrier();
   }

@@ -33,6 +33,7 @@ constexpr FlowSpec kSmallPieces{.piece_bytes = 1'000, .batch_examples = 9, .sync
 struct Case {
   std::uint32_t workers;
   std::string path;
+  bool behind = false;  ///< a thread of the store moves, while this one adds up and reads
 };
 
 class Check {
@@ -52,9 +53,11 @@ class Check {
     const placement::MovePlan plan = placement::diff(partition_, next);
     const comm::Traffic before = communicator_.traffic();
     store_->start_moves(plan);
+    const comm::Traffic sums = case_.behind ? add_up() : comm::Traffic{};
     while (!store_->advance_moves()) read_one_that_stays(next);
     const comm::Traffic after = communicator_.traffic();
-    check_flows(plan, next, after.bytes - before.bytes, after.messages - before.messages);
+    check_flows(plan, next, after.bytes - before.bytes - sums.bytes,
+                after.messages - before.messages - sums.messages);
     check_settled(*store_, next, *source_, hosted_);
     store_->take_costs();
     partition_ = next;
@@ -79,8 +82,22 @@ class Check {
                                    .path = case_.path,
                                    .data_id = "generated",
                                    .flow = kSmallPieces,
-                                   .window = 2},
+                                   .window = 2,
+                                   .moves_behind = case_.behind},
                                   communicator_, source_);
+  }
+
+  /// As training steps do; what that sent.
+  comm::Traffic add_up() {
+    comm::Traffic sent;
+    for (int step = 0; step < 5; ++step) {
+      std::vector<float> gradient(5'000, 1.0f);
+      communicator_.all_reduce_sum(gradient);
+      require(gradient.back() == static_cast<float>(communicator_.size()), "a sum beside moves");
+      const comm::Traffic cost = communicator_.cost_of_all_reduce(gradient.size() * sizeof(float));
+      sent = {.bytes = sent.bytes + cost.bytes, .messages = sent.messages + cost.messages};
+    }
+    return sent;
   }
 
   void read_one_that_stays(const placement::Partition& next) {
@@ -148,9 +165,12 @@ void check_case(const Case& which, comm::Communicator& communicator) {
 void check_everything(comm::Communicator& communicator, const std::string& folder) {
   for (const std::uint32_t workers : {1u, 4u, 5u}) {
     if (workers < communicator.size()) continue;
-    check_case({workers, ""}, communicator);
-    check_case({workers, fmt::format("{}/{}-{}", folder, communicator.size(), workers)},
-               communicator);
+    for (const bool behind : {false, true}) {
+      const std::string path =
+          fmt::format("{}/{}-{}-{}", folder, communicator.size(), workers, behind);
+      check_case({workers, "", behind}, communicator);
+      check_case({workers, path, behind}, communicator);
+    }
   }
 }
 

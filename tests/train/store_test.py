@@ -147,9 +147,16 @@ class SameRunTest(StoreTest):
         whole = self.finish(base, "whole")
         self.assertNotEqual(whole.sha(), self.finish({**base, "exchange.arrivals_last": "false"},
                                                      "shuffled").sha())
-        self.assertEqual(self.finish({**base, **PARTS}, "parts").sha(), whole.sha())
-        if shutil.which("mpirun"):
-            self.assertEqual(self.finish({**base, **PARTS}, "parts-2", 2).sha(), whole.sha())
+        self.assertEqual(whole.summary()["seconds_exchange_hidden"], 0)
+        for processes in [None, 2, 4] if shutil.which("mpirun") else [None]:
+            parts = self.finish({**base, **PARTS}, f"parts-{processes}", processes)
+            self.assertEqual(parts.sha(), whole.sha())
+            lines = ledger(parts)
+            placements = [r["placement"] for r in parts.metrics() if "placement" in r]
+            self.assertEqual(total(lines, "bytes_sent"), sum(map(wire_bytes, placements)))
+            hidden = [line["processes"][0]["exchange_hidden"] for line in lines]
+            self.assertGreater(sum(hidden), 0)
+            self.assertAlmostEqual(parts.summary()["seconds_exchange_hidden"], sum(hidden))
 
     def test_reading_from_files_at_every_visit_trains_the_same(self):
         whole = self.finish(BASE, "whole")
@@ -203,6 +210,19 @@ class FolderTest(PartsTest):
                        "output=other")
         self.assertEqual(self.owners(), before)
 
+    def test_a_run_that_is_stopped_while_examples_move_goes_on_from_its_parts(self):
+        base = {**SHAPES, **self.MOVING, "exchange.arrivals_last": "true", "epochs": 6,
+                "data.train_examples": 800, "partition.save": "true"}
+        whole = self.finish({**base, "store.path": "whole"}, "whole")
+        started = self.start(*settings(base), "output=run")
+        run = self.run_folder("run")
+        wait_until(lambda: run.lines() >= 2 or started.is_over(), 60)
+        started.signal(signal.SIGTERM)
+        self.assertEqual(started.wait(), 85)
+        self.succeed("--resume", "run")
+        self.assertEqual(run.sha(), whole.sha())
+        self.check_parts(run)
+
     def test_a_damaged_part_is_noticed_and_then_read_again_from_the_data_set(self):
         first = self.finish(self.BASE, "run")
         payloads = self.folder / "parts" / "worker-0002" / "payloads"
@@ -217,10 +237,12 @@ class FolderTest(PartsTest):
 
     def test_a_full_disk_says_which_file_and_loses_nothing(self):
         run = self.finish(self.BASE, "run")
-        large = settings({**SHAPES, **self.MOVING}, seed=8, store__path="narrow")
-        code, _, err = self.train_with_limit(60_000, *large, "output=full")
-        self.assertEqual(code, 74, err)
-        self.assertIn("narrow/worker-", err)
+        for behind in ["false", "true"]:
+            large = settings({**SHAPES, **self.MOVING}, seed=8, store__path=f"narrow-{behind}",
+                             exchange__arrivals_last=behind)
+            code, _, err = self.train_with_limit(60_000, *large, f"output=full-{behind}")
+            self.assertEqual(code, 74, err)
+            self.assertIn(f"narrow-{behind}/worker-", err)
         self.check_parts(run)
 
     def train_with_limit(self, file_bytes, *arguments):
@@ -251,6 +273,7 @@ class KilledJobTest(PartsTest):
             with self.subTest(fault=fault, seed=SEED):
                 shutil.rmtree(self.folder / "parts", ignore_errors=True)
                 shutil.rmtree(self.folder / "run", ignore_errors=True)
+                base["exchange.arrivals_last"] = "true" if fault % 2 else "false"
                 self.kill_once(base, random.uniform(0.2, 1.0) * seconds)
                 run = self.run_folder("run")
                 resume = (run.path / "config.yaml").exists()

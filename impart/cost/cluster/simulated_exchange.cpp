@@ -38,7 +38,7 @@ TopologySpec usable_topology(const ClusterSpec& spec) {
 double moment_of(const ClusterSpec& spec) {
   const double piece =
       std::min(static_cast<double>(spec.flow.piece_bytes), spec.payload_bytes + store::kFrameBytes);
-  const double lanes = static_cast<double>(store::LaneRun::kLanesAtOnce);
+  const double lanes = static_cast<double>(store::kLanesAtOnce);
   return spec.precision * lanes * piece / (spec.topology.rate * spec.efficiency);
 }
 

@@ -197,6 +197,7 @@ ReadBatch BatchReader::Crew::next(const std::function<void()>& pump) {
     ++current_;
   }
   is_held_ = true;
+  batch.had_unready = slot.had_unready;
   batch.seconds_waited = std::chrono::duration<double>(Clock::now() - start).count();
   return batch;
 }
@@ -311,6 +312,7 @@ void BatchReader::Crew::put_back(Portion& portion) {
   if (!is_abandoned_) {
     BatchSlot& slot = *portion.slot;
     slot.unready.insert(slot.unready.end(), portion.unready.begin(), portion.unready.end());
+    slot.had_unready = slot.had_unready || !portion.unready.empty();
     unready_ += portion.unready.size();
     slot.left -= portion.rows.size() - portion.unready.size();
     std::move(portion.failures.begin(), portion.failures.end(), std::back_inserter(slot.failures));

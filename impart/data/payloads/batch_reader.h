@@ -75,6 +75,7 @@ struct ReadBatch {
   std::span<const std::uint8_t> valid = {};
   std::vector<SkippedExample> skipped = {};
   double seconds_waited = 0;  ///< that next() took, nearly all of it waiting for the batch
+  bool had_unready = false;   ///< some of its rows were not ready when the reader came to them
 };
 
 /// Reads and decodes examples on background threads before they are needed, and hands them out

@@ -41,6 +41,7 @@ void BatchSlot::open(std::span<const BatchRow> batch_rows, std::span<std::uint8_
   arrived.clear();
   fresh = 0;
   left = rows.size();
+  had_unready = false;
 }
 
 void BatchSlot::take(std::size_t most, std::vector<std::size_t>& taken) {

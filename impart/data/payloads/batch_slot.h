@@ -29,6 +29,7 @@ struct BatchSlot {
   std::vector<std::size_t> unready = {}, arrived = {};  ///< rows that have become ready
   std::size_t fresh = 0;                                ///< rows from here on were not looked at
   std::size_t left = 0;                                 ///< rows that are not done
+  bool had_unready = false;                             ///< so far
 
   /// Makes it the slot of a batch of which nothing is done.
   void open(std::span<const BatchRow> batch_rows, std::span<std::uint8_t> batch_pixels);

@@ -29,8 +29,10 @@ void RunCosts::add_seconds(const PhaseReading& reading,
 
 run::LedgerEpoch RunCosts::end_epoch(const EpochFacts& facts, store::Store& store,
                                      run::RunSummary& summary) {
-  const comm::Traffic& sent = communicator_.traffic();
+  const comm::Traffic sent = communicator_.traffic();
   const PhaseReading took = std::exchange(seconds_, {});
+  const double hidden = std::max(0.0, store.take_seconds_moving() - took.seconds.exchange);
+  summary.seconds_exchange_hidden += hidden;
   const std::uint64_t requests = facts.source ? facts.source->requests() : 0;
   const bool is_remote = facts.source && facts.source->is_remote();
   const run::EpochCosts mine{
@@ -41,7 +43,8 @@ run::LedgerEpoch RunCosts::end_epoch(const EpochFacts& facts, store::Store& stor
                   .sends = sent.messages - counted_.messages,
                   .requests_source = requests - counted_requests_,
                   .seconds = took.seconds,
-                  .host_wait = took.host_wait}};
+                  .host_wait = took.host_wait,
+                  .exchange_hidden = hidden}};
   counted_ = sent;
   counted_statistics_ = facts.bytes_statistics;
   counted_requests_ = requests;

@@ -30,13 +30,6 @@ NormExchange::NormExchange(const placement::NormGroups& groups, comm::Communicat
       hosted_(placement::hosted_workers(groups.workers, communicator.rank(), communicator.size())) {
 }
 
-template <class Send>
-void NormExchange::count_bytes(Send&& send) {
-  const std::uint64_t before = communicator_.traffic().bytes;
-  send();
-  bytes_sent_ += communicator_.traffic().bytes - before;
-}
-
 /// The rows of all processes that have some of the group, in the order of ranks.
 std::vector<double> NormExchange::gather(std::uint32_t group, std::span<const double> mine,
                                          std::size_t width, const CountRows& count_rows) {
@@ -64,24 +57,26 @@ std::vector<double> NormExchange::gather(std::uint32_t group, std::span<const do
     }
     pending.push_back(communicator_.start_receive(std::as_writable_bytes(place), rank, kSumsTag));
     pending.push_back(communicator_.start_send(std::as_bytes(mine), rank, kSumsTag));
+    bytes_sent_ += mine.size_bytes();
   }
   for (const auto& operation : pending) operation->wait();
   return all;
 }
 
 void NormExchange::add_up(std::span<double> sums, std::int64_t width) {
-  count_bytes([&] {
-    if (groups_.size == groups_.workers) return communicator_.all_reduce_sum(sums);
-    const auto one = [](const placement::HostedWorkers&) { return std::size_t{1}; };
-    for (std::uint32_t place = 0; place < count(); ++place) {
-      const std::uint32_t group = groups_.group_of(hosted_.first) + place;
-      if (!groups_.is_cut(group)) continue;
-      const auto sum = sums.subspan(place * static_cast<std::size_t>(width), width);
-      const std::vector<double> rows = gather(group, sum, sum.size(), one);
-      std::ranges::fill(sum, 0.0);
-      add_to(sum, rows);
-    }
-  });
+  if (groups_.size == groups_.workers) {
+    bytes_sent_ += communicator_.cost_of_all_reduce(sums.size_bytes()).bytes;
+    return communicator_.all_reduce_sum(sums);
+  }
+  const auto one = [](const placement::HostedWorkers&) { return std::size_t{1}; };
+  for (std::uint32_t place = 0; place < count(); ++place) {
+    const std::uint32_t group = groups_.group_of(hosted_.first) + place;
+    if (!groups_.is_cut(group)) continue;
+    const auto sum = sums.subspan(place * static_cast<std::size_t>(width), width);
+    const std::vector<double> rows = gather(group, sum, sum.size(), one);
+    std::ranges::fill(sum, 0.0);
+    add_to(sum, rows);
+  }
 }
 
 void NormExchange::add_rows(std::span<const double> rows, std::int64_t width,
@@ -91,19 +86,17 @@ void NormExchange::add_rows(std::span<const double> rows, std::int64_t width,
     return std::size_t{shared.count};
   };
   std::ranges::fill(sums, 0.0);
-  count_bytes([&] {
-    for (std::uint32_t place = 0; place < count(); ++place) {
-      const std::uint32_t group = groups_.group_of(hosted_.first) + place;
-      const auto here = overlap(groups_.members(group), hosted_);
-      const auto mine = rows.subspan((here.first - hosted_.first) * row, here.count * row);
-      const auto sum = sums.subspan(place * row, row);
-      if (groups_.is_cut(group)) {
-        add_to(sum, gather(group, mine, row, all_rows));
-      } else {
-        add_to(sum, mine);
-      }
+  for (std::uint32_t place = 0; place < count(); ++place) {
+    const std::uint32_t group = groups_.group_of(hosted_.first) + place;
+    const auto here = overlap(groups_.members(group), hosted_);
+    const auto mine = rows.subspan((here.first - hosted_.first) * row, here.count * row);
+    const auto sum = sums.subspan(place * row, row);
+    if (groups_.is_cut(group)) {
+      add_to(sum, gather(group, mine, row, all_rows));
+    } else {
+      add_to(sum, mine);
     }
-  });
+  }
 }
 
 }  // namespace impart::train

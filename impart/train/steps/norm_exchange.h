@@ -42,8 +42,6 @@ class NormExchange final : public models::SharedSums {
   /// How many rows a process has of a group.
   using CountRows = std::function<std::size_t(const placement::HostedWorkers& shared)>;
 
-  template <class Send>
-  void count_bytes(Send&& send);
   std::vector<double> gather(std::uint32_t group, std::span<const double> mine, std::size_t width,
                              const CountRows& count_rows);
 
