@@ -52,16 +52,6 @@ Note note_of(const RunObserver& observer, const comm::Communicator& communicator
   return communicator.rank() == 0 ? observer.note : nullptr;
 }
 
-/// What a run is told apart by.
-std::vector<run::RunSetting> settings_of(const config::RunConfig& config) {
-  std::vector<run::RunSetting> settings;
-  for (const config::ConfigKey& key : config::make_schema()) {
-    if (key.changes_result)
-      settings.emplace_back(key.path(), fmt::format("{}", fmt::join(key.get(config), ",")));
-  }
-  return settings;
-}
-
 }  // namespace
 
 Trainer::Trainer(const RunSpec& spec, comm::Communicator& communicator, const RunObserver& observer,
@@ -69,7 +59,6 @@ Trainer::Trainer(const RunSpec& spec, comm::Communicator& communicator, const Ru
     : spec_(spec),
       config_(spec.config),
       communicator_(communicator),
-      observer_(observer),
       data_(std::move(data)),
       placement_(
           config::placement_spec(config_, spec.own),
@@ -90,8 +79,8 @@ Trainer::Trainer(const RunSpec& spec, comm::Communicator& communicator, const Ru
       evaluation_(config_, data_, engine_, communicator),
       costs_(communicator, config_.workers.count),
       results_(data_.task),
-      progress_(observer, config_.epochs, data_.examples) {
-  engine_.clock().read();  // the run's own time begins with progress_
+      teller_(spec, communicator, observer, data_.task, data_.examples) {
+  engine_.clock().read();  // the run's own time begins with teller_
   summary_.epochs = config_.epochs;
   summary_.examples = data_.examples;
   summary_.validation_examples = data_.validation_examples;
@@ -103,21 +92,10 @@ Trainer::Trainer(const RunSpec& spec, comm::Communicator& communicator, const Ru
 }
 
 RunOutcome Trainer::run(const run::RunDirectory* directory, Clock::time_point began) {
-  directory_ = directory;
-  summary_.seconds_start += seconds_since(began) - progress_.seconds();
-  if (is_writer()) {
-    if (observer_.start) observer_.start(describe_start());
-    recorder_ = std::make_unique<run::RunRecorder>(
-        run::RunRecorderSpec{.folder = config_.output,
-                             .next_epoch = position_.epoch,
-                             .notion = config_.importance.notion,
-                             .save_partitions = config_.partition.save,
-                             .next_step = position_.total_steps,
-                             .settings = settings_of(config_),
-                             .metrics = {fmt::format("test/{}", data_.task.metric), "train/loss"}});
-  }
+  summary_.seconds_start += seconds_since(began) - teller_.seconds();
+  teller_.open(directory, position_, describe_start());
   while (!is_over()) {
-    epoch_started_ = Clock::now();
+    epoch_.started = Clock::now();
     if (position_.step == 0) prepare_epoch();
     settle_stores();
     bool is_whole = false;
@@ -153,7 +131,7 @@ RunStart Trainer::describe_start() const {
 void Trainer::decide_partition() {
   const PhaseTimer timer(engine_.clock(), &store::PhaseSeconds::partition);
   report("repartition");
-  change_ = placement_.prepare_epoch(position_.epoch, [&] {
+  epoch_.change = placement_.prepare_epoch(position_.epoch, [&] {
     const PhaseTimer pass(engine_.clock(), &store::PhaseSeconds::importance_pass);
     settle_stores();
     return engine_.inference_losses(placement_.partition());
@@ -162,17 +140,12 @@ void Trainer::decide_partition() {
 
 void Trainer::prepare_epoch() {
   decide_partition();
-  if (!change_) return;
+  if (!epoch_.change) return;
   note_skewed_norms();
   move_examples();
-  summary_.examples_moved += change_->moved;
-  summary_.messages += change_->messages;
-  if (recorder_) recorder_->record_change(position_.epoch, *change_, placement_.partition());
-  if (!is_writer() || !observer_.partition) return;
-  observer_.partition({.epoch = position_.epoch,
-                       .event = std::string(run::name_of(change_->kind)),
-                       .moved = change_->moved,
-                       .messages = change_->messages});
+  summary_.examples_moved += epoch_.change->moved;
+  summary_.messages += epoch_.change->messages;
+  teller_.change(position_.epoch, *epoch_.change, placement_.partition());
 }
 
 /// Said of the first such parts, once in a run.
@@ -182,19 +155,14 @@ void Trainer::note_skewed_norms() {
   const auto parts = find_skew(placement_.partition(), data_.labels);
   if (!parts) return;
   summary_.batch_norm_skew = parts->skew;
-  note(describe_skewed_norms(position_.epoch, *parts));
-}
-
-/// For who watches; process 0 speaks for all.
-void Trainer::note(const std::string& sentence) const {
-  if (communicator_.rank() == 0 && observer_.note) observer_.note(sentence);
+  teller_.note(describe_skewed_norms(position_.epoch, *parts));
 }
 
 /// Where arrivals are visited last, they travel while the epoch's first steps are run.
 void Trainer::move_examples() {
   if (stores_.settled()) report("exchange");
-  stores_.move(change_->plan, config_.exchange.arrivals_last);
-  if (stores_.settled()) change_->plan = {};
+  stores_.move(epoch_.change->plan, config_.exchange.arrivals_last);
+  if (stores_.settled()) epoch_.change->plan = {};
 }
 
 void Trainer::settle_stores() {
@@ -205,7 +173,7 @@ void Trainer::settle_stores() {
 void Trainer::select_visits() {
   const PhaseTimer timer(engine_.clock(), &store::PhaseSeconds::partition);
   selection_.begin(position_.epoch, summary_.visits);
-  plan_ = &selection_.plan();
+  epoch_.plan = &selection_.plan();
 }
 
 /// Tells the store what all processes know: who will read what, and what may be read again.
@@ -214,41 +182,41 @@ void Trainer::plan_caches() {
       find_entry(store::kCachePolicies, "cache policy", config_.store.cache_policy);
   if (policy.looks_at_visits) {
     const PhaseTimer timer(engine_.clock(), &store::PhaseSeconds::partition);
-    expected_visits_ = placement::expected_visits(placement_, position_.epoch);
+    epoch_.later_visits = placement::expected_visits(placement_, position_.epoch);
   }
-  stores_.begin_epoch({.steps = plan_,
+  stores_.begin_epoch({.steps = epoch_.plan,
                        .first_step = position_.step,
                        .partition = &placement_.partition(),
                        .keeps_parts = placement::keeps_parts_after(
                            placement::schedule_spec(placement_.spec()), position_.epoch),
-                       .expected_visits = expected_visits_});
+                       .expected_visits = epoch_.later_visits});
 }
 
 bool Trainer::train_epoch() {
   const PhaseTimer timer(engine_.clock(), &store::PhaseSeconds::step);
   select_visits();
   plan_caches();
-  visits_.begin(*plan_, position_.step);
-  engine_.begin_epoch(*plan_, position_.epoch, position_.step, selection_.weights());
+  visits_.begin(*epoch_.plan, position_.step);
+  engine_.begin_epoch(*epoch_.plan, position_.epoch, position_.step, selection_.weights());
   plan_next_epoch(config_, placement_, data_, communicator_, position_.epoch);
   report("train");
-  while (position_.step < plan_->steps()) {
-    last_rate_ = selection_.learning_rate_at(position_.step);
+  while (position_.step < epoch_.plan->steps()) {
+    epoch_.last_rate = selection_.learning_rate_at(position_.step);
     stores_.begin_step(position_.step);
-    engine_.run_step(position_.step, last_rate_);
+    engine_.run_step(position_.step, epoch_.last_rate);
     if (config_.exchange.arrivals_last) stores_.advance();
-    progress_.count_trained(plan_->examples_in(position_.step));
+    teller_.count_trained(epoch_.plan->examples_in(position_.step));
     ++position_.step;
     ++position_.total_steps;
     report("train");
-    if (agree_to_stop() && position_.step < plan_->steps()) {
+    if (agree_to_stop() && position_.step < epoch_.plan->steps()) {
       stores_.end_epoch();
       return false;
     }
   }
   stores_.end_epoch();
   if (evaluation_.is_due(position_.epoch)) {
-    worker_scores_ = evaluation_.test_workers(position_.epoch);
+    epoch_.worker_scores = evaluation_.test_workers(position_.epoch);
   }
   engine_.end_epoch();
   stores_.finish();
@@ -283,13 +251,12 @@ void Trainer::finish_epoch() {
     report("evaluate");
     outcome = evaluation_.test(position_.epoch);
   }
-  check_directory();
-  record_epoch(outcome, record_costs());
-  record_steps();
-  record_syncs();
+  teller_.check_directory();
+  tell_epoch(outcome, count_costs());
+  tell_steps();
   note_divergence();
   note_load();
-  change_.reset();
+  epoch_.change.reset();
   ++position_.epoch;
   position_.step = 0;
   if (must_stop_diverged()) return;  // the checkpoint before it is worth more than this one
@@ -306,11 +273,11 @@ void Trainer::refresh_hidden() {
 }
 
 void Trainer::measure_dissimilarity() {
-  dissimilarity_.reset();
+  epoch_.dissimilarity.reset();
   if (!config_.importance.dissimilarity.is_due(position_.epoch + 1, config_.epochs)) return;
   const PhaseTimer timer(engine_.clock(), &store::PhaseSeconds::dissimilarity);
   report("dissimilarity");
-  dissimilarity_ = engine_.dissimilarity(placement_.partition(), position_.epoch);
+  epoch_.dissimilarity = engine_.dissimilarity(placement_.partition(), position_.epoch);
 }
 
 /// The epoch is lost: it has neither metrics nor a checkpoint.
@@ -326,7 +293,7 @@ void Trainer::note_divergence() {
   if (std::isfinite(loss)) summary_.diverged_at.reset();
   if (std::isfinite(loss) || summary_.diverged_at) return;
   summary_.diverged_at = position_.epoch;
-  note(describe_divergence(position_.epoch, loss));
+  teller_.note(describe_divergence(position_.epoch, loss));
 }
 
 /// Ends the run here if this evaluation says so.
@@ -344,7 +311,7 @@ void Trainer::note_stop(const data::TestOutcome& outcome) {
                                        .epoch = position_.epoch,
                                        .visits = summary_.visits,
                                        .steps = position_.total_steps,
-                                       .seconds = summary_.seconds_total + progress_.seconds()};
+                                       .seconds = summary_.seconds_total + teller_.seconds()};
 }
 
 /// Times that were measured under different load cannot be compared: whoever reads them must know.
@@ -355,19 +322,17 @@ void Trainer::note_load() {
 }
 
 void Trainer::report(std::string_view phase) const {
-  communicator_.set_activity({.phase = phase, .epoch = position_.epoch, .step = position_.step});
-  if (!is_writer()) return;
-  progress_.report(phase, position_, plan_ ? plan_->steps() : 0,
-                   [this] { return engine_.running_loss(); });
+  teller_.report(phase, position_, epoch_.plan ? epoch_.plan->steps() : 0,
+                 [this] { return engine_.running_loss(); });
 }
 
 RunOutcome Trainer::finish(bool preempted) {
   summary_.weights_sha256 = hash_weights(engine_.model());
   if (!preempted) show_images();
-  check_directory();
+  teller_.check_directory();
   note_seconds();
-  summary_.seconds_total += progress_.seconds();
-  if (is_writer() && !preempted) {
+  summary_.seconds_total += teller_.seconds();
+  if (teller_.writes() && !preempted) {
     write_hidden(config_.output, selection_.times_hidden());
     write_results(spec_, data_, placement_, engine_.model(), summary_);
   }

@@ -10,14 +10,13 @@
 #include "impart/comm/communicator.h"
 #include "impart/placement/placement.h"
 #include "impart/run/run_directory.h"
-#include "impart/run/run_recorder.h"
 #include "impart/train/costs/run_costs.h"
 #include "impart/train/diverged.h"
 #include "impart/train/engine.h"
 #include "impart/train/epoch_selection.h"
 #include "impart/train/epoch_visits.h"
-#include "impart/train/output/run_progress.h"
 #include "impart/train/output/run_results.h"
+#include "impart/train/output/run_teller.h"
 #include "impart/train/run.h"
 #include "impart/train/run_data.h"
 #include "impart/train/run_evaluation.h"
@@ -43,77 +42,79 @@ class Trainer {
   RunOutcome run(const run::RunDirectory* directory, Clock::time_point began);
 
  private:
-  /// Of one epoch.
+  /// The epoch under way.
+  struct Epoch {
+    Clock::time_point started = Clock::now();
+    std::optional<placement::PlacementChange> change = {};  ///< before it
+    const placement::StepPlan* plan = nullptr;
+    std::vector<float> later_visits = {};      ///< expected of each example, if caches look at them
+    double last_rate = 0;                      ///< that the last step learned with
+    std::optional<double> dissimilarity = {};  ///< after it, where it is due
+    std::vector<double> worker_scores = {};
+  };
   struct EpochSeconds {
     double training = 0, all = 0;
   };
 
   void restore(const std::string& checkpoint);
   RunStart describe_start() const;
+
   void prepare_epoch();
-  void note_skewed_norms();
-  void note(const std::string& sentence) const;
   void decide_partition();
+  void note_skewed_norms();
   void move_examples();
   void settle_stores();
+
+  bool train_epoch();  ///< false: stopped early
   void select_visits();
   void plan_caches();
-  bool train_epoch();  ///< false: stopped early
   bool agree_to_stop();
   bool is_true_anywhere(bool here);
+
   void finish_epoch();
   void track_visits();
   void refresh_hidden();
   void measure_dissimilarity();
-  run::WeightCosts count_weight_sums() const;
-  void record_syncs();
+
   void note_seconds();
-  EpochSeconds record_costs();
-  void record_epoch(const std::optional<data::TestOutcome>& outcome, const EpochSeconds& seconds);
-  void write_checkpoint();
-  trained::ModelCard card_now() const;
+  EpochSeconds count_costs();
+  run::WeightCosts count_weight_sums() const;
+  void tell_epoch(const std::optional<data::TestOutcome>& outcome, const EpochSeconds& seconds);
+  void tell_steps();
   void note_divergence();
+  void note_bad_worker(const Diverged& reason);
   void note_load();
   void note_stop(const data::TestOutcome& outcome);
-  void record_steps();
-  bool is_over() const { return position_.epoch >= config_.epochs || summary_.stopped_at; }
-  bool must_stop_diverged() const { return config_.train.stop_on_nan && summary_.diverged_at; }
-  void note_bad_worker(const Diverged& reason);
-  void show_images();
-  RunOutcome finish(bool preempted);
   void note_threads(int before) const;
   void report(std::string_view phase) const;
-  bool is_writer() const { return directory_ != nullptr; }
-  void check_directory() const;
+
+  void write_checkpoint();
+  trained::ModelCard card_now() const;
+  void show_images();
+  RunOutcome finish(bool preempted);
+
+  bool is_over() const { return position_.epoch >= config_.epochs || summary_.stopped_at; }
+  bool must_stop_diverged() const { return config_.train.stop_on_nan && summary_.diverged_at; }
 
   const RunSpec& spec_;
   const config::RunConfig& config_;
   comm::Communicator& communicator_;
-  const RunObserver& observer_;
   RunData data_;
   placement::Placement placement_;
   Engine engine_;
-  const run::RunDirectory* directory_ = nullptr;  ///< on the process that writes
-  std::unique_ptr<run::RunRecorder> recorder_;    ///< there, too
   EpochSelection selection_;
   EpochVisits visits_;
   RunStores stores_;
   RunEvaluation evaluation_;
   RunCosts costs_;
   RunResults results_;
-  ProgressReporter progress_;
-  run::RunSummary summary_;
+  RunTeller teller_;
 
+  run::RunSummary summary_;
   Position position_;
-  const placement::StepPlan* plan_ = nullptr;         ///< of the epoch under way
-  std::vector<float> expected_visits_;                ///< of later ones, if caches look at them
-  double last_rate_ = 0;                              ///< that the last step learned with
-  std::optional<placement::PlacementChange> change_;  ///< before the epoch under way
-  std::optional<double> dissimilarity_;               ///< after it, where it is due
+  Epoch epoch_;
   bool stopping_ = false;
-  std::vector<double> worker_scores_;  ///< of the epoch under way
-  std::string diverged_;               ///< why the run ends in the middle of an epoch; or ""
-  Clock::time_point epoch_started_ = Clock::now();
+  std::string diverged_;  ///< why the run ends in the middle of an epoch; or ""
 };
 
 }  // namespace impart::train

@@ -16,13 +16,13 @@
 namespace impart::train {
 
 void Trainer::note_seconds() {
-  costs_.add_seconds(engine_.clock().read(), change_ ? std::optional(change_->kind) : std::nullopt,
-                     summary_);
+  costs_.add_seconds(engine_.clock().read(),
+                     epoch_.change ? std::optional(epoch_.change->kind) : std::nullopt, summary_);
 }
 
-Trainer::EpochSeconds Trainer::record_costs() {
+Trainer::EpochSeconds Trainer::count_costs() {
   note_seconds();
-  const std::chrono::duration<double> seconds = Clock::now() - epoch_started_;
+  const std::chrono::duration<double> seconds = Clock::now() - epoch_.started;
   run::LedgerEpoch line = costs_.end_epoch({.epoch = position_.epoch,
                                             .skipped = visits_.facts().skipped,
                                             .bytes_statistics = engine_.statistics_bytes(),
@@ -31,36 +31,31 @@ Trainer::EpochSeconds Trainer::record_costs() {
   line.visits = selection_.end(summary_);
   line.weights = count_weight_sums();
   summary_.bytes_weights += line.weights->bytes;
-  if (recorder_) recorder_->record_costs(line);
+  teller_.costs(line);
   return {.training = line.processes[communicator_.rank()].seconds.training(),
           .all = seconds.count()};
 }
 
 run::WeightCosts Trainer::count_weight_sums() const {
   const bool apart = config::trains_apart(config_, position_.epoch);
-  const std::uint64_t sums = apart ? engine_.syncs().size() : plan_->steps();
+  const std::uint64_t sums = apart ? engine_.syncs().size() : epoch_.plan->steps();
   return {.sums = sums,
           .bytes = run::weight_bytes(sums, config_.workers.count, summary_.parameters)};
 }
 
-/// Before anything is written: a folder that is gone would be made anew, and seem whole.
-void Trainer::check_directory() const {
-  if (directory_ != nullptr) directory_->check_in_place();
-}
-
-void Trainer::record_epoch(const std::optional<data::TestOutcome>& outcome,
-                           const EpochSeconds& seconds) {
+void Trainer::tell_epoch(const std::optional<data::TestOutcome>& outcome,
+                         const EpochSeconds& seconds) {
   const VisitFacts& facts = visits_.facts();
   run::EpochRecord result{.epoch = position_.epoch,
                           .step = position_.total_steps,
-                          .learning_rate = last_rate_,
+                          .learning_rate = epoch_.last_rate,
                           .train_loss = facts.train_loss,
                           .train_accuracy = facts.train_accuracy,
-                          .dissimilarity = dissimilarity_,
-                          .worker_scores = std::exchange(worker_scores_, {}),
+                          .dissimilarity = epoch_.dissimilarity,
+                          .worker_scores = std::exchange(epoch_.worker_scores, {}),
                           .non_finite = facts.non_finite,
                           .skipped = facts.skipped,
-                          .change = change_ ? &*change_ : nullptr,
+                          .change = epoch_.change ? &*epoch_.change : nullptr,
                           .seconds_train = seconds.training,
                           .seconds = seconds.all};
   if (const auto syncs = engine_.syncs(); !syncs.empty()) {
@@ -75,42 +70,17 @@ void Trainer::record_epoch(const std::optional<data::TestOutcome>& outcome,
     note_stop(*outcome);
     result.stopped_at = summary_.stopped_at;
   }
-  progress_.set_last(results_.task(), results_.last_score());
-  if (recorder_) recorder_->record_epoch(result);
-  if (!is_writer() || !observer_.epoch) return;
-  observer_.epoch({.epoch = position_.epoch,
-                   .epochs = config_.epochs,
-                   .train_loss = facts.train_loss,
-                   .train_accuracy = facts.train_accuracy,
-                   .test_loss = result.test_loss,
-                   .test_accuracy = result.test_accuracy,
-                   .task = results_.task(),
-                   .score = outcome ? results_.last_score() : std::nullopt,
-                   .learning_rate = last_rate_,
-                   .seconds = result.seconds,
-                   .seconds_train = seconds.training,
-                   .event = change_ ? std::string(run::name_of(change_->kind)) : ""});
+  teller_.epoch(result, results_.last_score(), outcome.has_value());
 }
 
-void Trainer::record_steps() {
-  if (!recorder_) return;
+void Trainer::tell_steps() {
   const VisitFacts& facts = visits_.facts();
-  std::vector<run::StepRecord> steps;
-  for (const double loss : facts.step_losses) {
-    const auto step = facts.first_step + static_cast<std::uint32_t>(steps.size());
-    steps.push_back({.loss = loss, .learning_rate = selection_.learning_rate_at(step)});
-  }
-  recorder_->record_steps(position_.total_steps - steps.size(), steps);
-}
-
-void Trainer::record_syncs() {
-  if (!recorder_) return;
-  const std::uint64_t before = position_.total_steps - position_.step;
-  for (const SyncRecord& sync : engine_.syncs()) {
-    if (sync.step > visits_.facts().first_step) {
-      recorder_->record_sync(before + sync.step, sync.divergence);
-    }
-  }
+  teller_.steps(
+      {.epoch_began = position_.total_steps - position_.step,
+       .first_step = facts.first_step,
+       .losses = facts.step_losses,
+       .learning_rate = [this](std::uint32_t step) { return selection_.learning_rate_at(step); },
+       .syncs = engine_.syncs()});
 }
 
 void Trainer::write_checkpoint() {
@@ -122,8 +92,8 @@ void Trainer::write_checkpoint() {
                  .total_steps = position_.total_steps,
                  .config_hash = spec_.config_hash,
                  .summary = summary_,
-                 .change = change_,
-                 .seconds_total = summary_.seconds_total + progress_.seconds(),
+                 .change = epoch_.change,
+                 .seconds_total = summary_.seconds_total + teller_.seconds(),
                  .threads = torch::get_num_threads(),
                  .times_hidden = selection_.times_hidden()};
   if (position_.step > 0) {
@@ -134,8 +104,8 @@ void Trainer::write_checkpoint() {
   }
   engine_.collapse_statistics();
   state.tensors = engine_.gather_state();
-  check_directory();
-  if (is_writer()) {
+  teller_.check_directory();
+  if (teller_.writes()) {
     save_run_state(config_.output, state,
                    {.placement = placement_,
                     .model = engine_.model(),
@@ -174,7 +144,7 @@ void Trainer::restore(const std::string& checkpoint) {
   summary_.processes = fresh.processes;
   summary_.parameters = fresh.parameters;
   summary_.seconds_total = state.seconds_total;
-  change_ = std::move(state.change);
+  epoch_.change = std::move(state.change);
   note_threads(state.threads);
 }
 
@@ -182,7 +152,7 @@ void Trainer::restore(const std::string& checkpoint) {
 void Trainer::note_threads(int before) const {
   const int now = torch::get_num_threads();
   const bool matters = before != 0 && before != now && data_.train->device().is_cpu();
-  if (matters) note(describe_threads(before, now));
+  if (matters) teller_.note(describe_threads(before, now));
 }
 
 /// Leaves pictures of the hardest and easiest examples, where these are pictures.
@@ -200,10 +170,10 @@ void Trainer::show_images() {
                      .count = config_.importance.images,
                      .times_hidden = selection_.times_hidden()}),
       {.model = engine_.model(), .data = data_, .hosted = engine_.hosted()}, communicator_);
-  check_directory();
-  if (!is_writer()) return;
+  teller_.check_directory();
+  if (!teller_.writes()) return;
   run::write_images(config_.output + "/images.jsonl", shown);
-  recorder_->record_images(summary_.epochs - 1, shown);
+  teller_.images(summary_.epochs - 1, shown);
 }
 
 }  // namespace impart::train
