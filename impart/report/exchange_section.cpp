@@ -176,20 +176,21 @@ Figure fraction_figure(const Analysis& analysis, const GroupAnalysis& group,
                 "plot " + plots + "\n"};
 }
 
-/// The mean over runs of a number that epochs have.
+/// The mean over runs of a number that epochs have; epochs in which no run has it are left out.
 std::vector<std::vector<double>> epoch_means(const results::ArmResults& arm,
                                              double results::EpochResult::*number) {
-  std::vector<std::vector<double>> rows;
-  for (std::size_t epoch = 0;; ++epoch) {
-    std::vector<double> values;
-    for (const results::RunResult& run : arm.runs) {
-      if (epoch < run.epochs.size() && std::isfinite(run.epochs[epoch].*number)) {
-        values.push_back(run.epochs[epoch].*number);
-      }
+  std::map<std::size_t, std::vector<double>> values;
+  for (const results::RunResult& run : arm.runs) {
+    for (std::size_t epoch = 0; epoch < run.epochs.size(); ++epoch) {
+      const double value = run.epochs[epoch].*number;
+      if (std::isfinite(value)) values[epoch].push_back(value);
     }
-    if (values.empty()) return rows;
-    rows.push_back({static_cast<double>(epoch + 1), statistics::mean_of(values)});
   }
+  std::vector<std::vector<double>> rows;
+  for (const auto& [epoch, found] : values) {
+    rows.push_back({static_cast<double>(epoch + 1), statistics::mean_of(found)});
+  }
+  return rows;
 }
 
 double last_mean(const ArmAnalysis& arm, double results::EpochResult::*number) {
@@ -197,30 +198,47 @@ double last_mean(const ArmAnalysis& arm, double results::EpochResult::*number) {
   return rows.empty() ? std::nan("") : rows.back()[1];
 }
 
-/// One line per arm: the best of the settings, which are enough to see how fractions differ.
-std::optional<Figure> mixing_figure(const Analysis& analysis, const GroupAnalysis& group,
-                                    const SectionSpec& spec) {
+/// A number of epochs that says how alike the workers have become.
+struct Course {
+  std::string_view name;
+  double results::EpochResult::*number;
+  std::string_view meaning;  ///< for the caption
+  std::string_view label;
+  std::string_view range;
+};
+
+constexpr Course kCourses[] = {
+    {"mixing", &results::EpochResult::mixed,
+     "share of the examples whose owner is not that of the start", "mixed", "[0:1]"},
+    {"dissimilarity", &results::EpochResult::dissimilarity,
+     "how much the gradients of the workers' parts differ: their mean squared distance from the "
+     "mean gradient, as a multiple of its square",
+     "dissimilarity of gradients", "[0:*]"},
+};
+
+/// One line per arm: the best of the settings, which are enough to see how fractions differ. None
+/// if no arm has the number in two epochs.
+std::optional<Figure> course_figure(const Analysis& analysis, const GroupAnalysis& group,
+                                    const SectionSpec& spec, const Course& course) {
   std::string blocks;
   std::string plots;
   std::size_t colour = 0, drawn = 0;
   for (const ArmAnalysis* arm : group.leaders(spec.top)) {
-    const auto rows = epoch_means(*arm->arm, &results::EpochResult::mixed);
+    const auto rows = epoch_means(*arm->arm, course.number);
     if (rows.size() < 2) continue;
     const std::string look(arm->is_baseline ? kBaselineColour : series_colour(colour++));
-    const std::string name = fmt::format("mixed{}", drawn++);
+    const std::string name = fmt::format("course{}", drawn++);
     blocks += data_block(name, rows);
     plots += fmt::format("{}${} using 1:2 with lines lw 1.8 lc rgb '{}' title {}",
                          plots.empty() ? "" : ", ", name, look,
                          for_gnuplot(arm->arm->name, kLongestLine));
   }
   if (plots.empty()) return std::nullopt;
-  return Figure{
-      .name = "mixing" + name_end(analysis, group),
-      .caption = fmt::format("{}share of the examples whose owner is not that of the start, by "
-                             "epoch{}.",
-                             caption_start(analysis, group), mean_over_runs(group)),
-      .script = figure_start() + blocks + axis_labels("epoch", "mixed") +
-                "set yrange [0:1]\nplot " + plots + "\n"};
+  return Figure{.name = std::string(course.name) + name_end(analysis, group),
+                .caption = fmt::format("{}{}, by epoch{}.", caption_start(analysis, group),
+                                       course.meaning, mean_over_runs(group)),
+                .script = figure_start() + blocks + axis_labels("epoch", course.label) +
+                          fmt::format("set yrange {}\nplot {}\n", course.range, plots)};
 }
 
 /// What the examples that moved weigh, sent or not.
@@ -320,7 +338,10 @@ std::vector<Block> compare_exchanges(const Analysis& analysis, const SectionSpec
     }
     blocks.push_back(fraction_figure(analysis, group, lines));
     blocks.push_back(exchange_table(analysis, group, lines));
-    if (auto figure = mixing_figure(analysis, group, spec)) blocks.push_back(std::move(*figure));
+    for (const Course& course : kCourses) {
+      auto figure = course_figure(analysis, group, spec, course);
+      if (figure) blocks.push_back(std::move(*figure));
+    }
   }
   return blocks;
 }

@@ -39,6 +39,7 @@ struct EpochResult {
   double mixed =
       std::numeric_limits<double>::quiet_NaN();  ///< share with another owner than at first
   double seen = std::numeric_limits<double>::quiet_NaN();  ///< share that a worker has owned so far
+  double dissimilarity = std::numeric_limits<double>::quiet_NaN();  ///< of the workers' gradients
 };
 
 /// One finished run.

@@ -93,7 +93,8 @@ std::vector<EpochResult> read_epochs(const std::string& folder) {
                       .repartitioned = change != nullptr && is_repartitioning(*change),
                       .mean_class_skew = placed.mean_class_skew,
                       .mixed = placed.mixed,
-                      .seen = placed.seen});
+                      .seen = placed.seen,
+                      .dissimilarity = number_in(record, "dissimilarity")});
   });
   return epochs;
 }

@@ -28,11 +28,13 @@ output: {folder}
 
 
 def make_run(folder, seed, heuristic="stripes", warmup=3, interval=3, epochs=20, level=80.0,
-             name="run", examples=0, hidden=0.0, sync=None, exchange="none", fraction=0.1):
+             name="run", examples=0, hidden=0.0, sync=None, exchange="none", fraction=0.1,
+             dissimilarity=0):
     """A finished run whose accuracy depends on the seed and a little on chance. Returns its best.
 
     `hidden` is the share of visits that a selection spares it, `sync` how many of its 50 steps an epoch
-    workers train on their own. An exchange mixes what was sorted.
+    workers train on their own. An exchange mixes what was sorted; `dissimilarity` says every how many
+    epochs it is measured.
     """
     folder = pathlib.Path(folder)
     folder.mkdir(parents=True)
@@ -51,6 +53,8 @@ def make_run(folder, seed, heuristic="stripes", warmup=3, interval=3, epochs=20,
                                            "size_spread": 1.0, "seen": 0.25,
                                            "mixed": 0.75 * (1 - (1 - fraction) ** epoch)}
                                           if exchange != "none" else {})},
+                         **({"dissimilarity": 60 * (1 - fraction) ** (2 * epoch)}
+                            if dissimilarity and epoch % dissimilarity == 0 else {}),
                          "seconds_train": 0.9, "seconds": 1.0})
              for epoch, value in enumerate(curve)]
     (folder / "metrics.jsonl").write_text("\n".join(lines) + "\n")

@@ -101,12 +101,12 @@ class ExchangeTest(ReportTest):
     ARMS = {"global": {"heuristic": "random", "interval": 1}, "local": {"heuristic": "random",
                                                                         "level": 60.0}}
 
-    def make(self, lines, seeds=range(1, 11)):
+    def make(self, lines, seeds=range(1, 11), **changes):
         arms = dict(self.ARMS)
         for strategy, levels in lines.items():
             for fraction, level in levels.items():
                 arms[f"{strategy} {fraction}"] = {"heuristic": "random", "exchange": strategy,
-                                                  "fraction": fraction, "level": level}
+                                                  "fraction": fraction, "level": level, **changes}
         made_runs.make_study(self.folder / "study", arms, seeds, baseline="global")
 
     def test_the_fraction_that_suffices_is_named_with_what_it_costs(self):
@@ -125,6 +125,28 @@ class ExchangeTest(ReportTest):
         table = [line for line in text.splitlines() if line.startswith("| partial | 0.7")]
         self.assertEqual(len(table), 1)
         self.assertIn("| 10 | 30.0 KiB | 2 | 0.75", table[0].replace("  ", " "))
+
+    def test_how_much_gradients_differ_is_drawn_where_it_was_measured(self):
+        self.make({"partial": {0.1: 70.0, 0.3: 78.0}}, [1, 2], dissimilarity=4)
+        self.succeed("study")
+        self.assertIn("how much the gradients of the workers' parts differ", self.read("study/report/report.md"))
+        if not shutil.which("gnuplot"):
+            return
+        svg = self.read("study/report/figures/dissimilarity.svg")
+        # Of five epochs, every fourth: heights of the points, downwards.
+        lines = [[float(height) for height in line] for line in re.findall(
+            r"M[\d.]+,([\d.]+)" + r" L[\d.]+,([\d.]+)" * 4 + r"(?! ?L)", svg)]
+        for fraction in [0.1, 0.3]:
+            left = (1 - fraction) ** 8  # of the way that is still to fall, after four epochs
+            self.assertTrue(any(second > first and abs((third - second) / (second - first) - left) < 0.01
+                                for first, second, third, *_ in lines), (fraction, lines))
+
+    def test_what_was_not_measured_is_not_drawn(self):
+        self.make({"partial": {0.1: 70.0, 0.3: 78.0}}, [1, 2])
+        self.succeed("study")
+        text = self.read("study/report/report.md")
+        self.assertIn("figures/mixing.svg", text)
+        self.assertNotIn("dissimilarity", text)
 
     def test_other_settings_are_lines_of_their_own(self):
         self.make({"partial": {0.1: 70.0, 0.3: 78.0}})

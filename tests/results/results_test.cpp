@@ -1,5 +1,7 @@
 #include "impart/results/results.h"
 
+#include <cmath>
+
 #include <gtest/gtest.h>
 
 #include "impart/core/error.h"
@@ -61,7 +63,7 @@ TEST(Results, AFinishedRunGivesSummaryAndEpochs) {
   folder.write("DONE", "");
   folder.write("summary.json", R"({"best_accuracy": 81.5, "seed": 3, "config_hash": "ab"})");
   folder.write("metrics.jsonl",
-               "{\"epoch\":0,\"test_accuracy\":80.5,\"seconds\":2}\n"
+               "{\"epoch\":0,\"test_accuracy\":80.5,\"dissimilarity\":9.5,\"seconds\":2}\n"
                "{\"epoch\":1,\"test_accuracy\":null,\"seconds\":3,"
                "\"placement\":{\"event\":\"heuristic\"}}\n");
   const RunResult run = read_run(folder.path(), "ab");
@@ -72,6 +74,8 @@ TEST(Results, AFinishedRunGivesSummaryAndEpochs) {
   EXPECT_EQ(run.epochs[1].seconds, 5);
   EXPECT_TRUE(run.epochs[1].repartitioned);
   EXPECT_FALSE(run.epochs[1].test_accuracy == run.epochs[1].test_accuracy) << "NaN";
+  EXPECT_EQ(run.epochs[0].dissimilarity, 9.5);
+  EXPECT_TRUE(std::isnan(run.epochs[1].dissimilarity)) << "not measured";
   EXPECT_NE(message_of<DataError>([&] { read_run(folder.path(), "cd"); }).find("the study's is cd"),
             std::string::npos);
 }
