@@ -7,7 +7,7 @@ import unittest
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent))
 
-from answers_test import ROOT, rows, thousands  # noqa: E402
+from answers import ROOT, rows, thousands  # noqa: E402
 
 PAGE = ROOT / "docs" / "answers" / "congestion.md"
 
