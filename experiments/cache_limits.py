@@ -14,6 +14,7 @@ of the data then decide, each epoch's visits in a random order:
     smoothed  before an epoch, by a moving average of the losses, the highest first
     visit     at each visit, by the side on which the loss is that it has just brought
     Belady    before an epoch, by the visits of the four that follow
+    losses    every loss, later ones too, but not who will be drawn: an upper bound
 
 Writes OUT/limits.csv, hits of every epoch in percent of its reads, and OUT/limits.md, their means
 from the third epoch on and in the last quarter. What makes room for others goes after its visit, as
@@ -115,6 +116,16 @@ def decide_at_visits(losses, capacity):
                 free.append(example)
 
 
+def bound(losses, share):
+    """Hits of each epoch of a cache that has whoever cannot be left out, and, if there is room, of the
+    others, of whom one in two is visited: with infobatch twice as many as are left out."""
+    for epoch, visited in enumerate(losses.visited):
+        visits = visited.mean()
+        hard = 2 * visits - 1
+        hits = min(share, hard) + max(share - hard, 0) / 2
+        yield 100 * hits / visits if epoch > 0 else 0.0  # nothing was read before
+
+
 def hits_of(losses, share):
     capacity = round(share * EXAMPLES)
     yield "side", plan(losses, losses.side, capacity)
@@ -122,6 +133,7 @@ def hits_of(losses, share):
     yield "smoothed", plan(losses, lambda epoch: losses.smoothed[epoch], capacity)
     yield "visit", decide_at_visits(losses, capacity)
     yield "Belady", plan(losses, losses.belady, capacity)
+    yield "losses", bound(losses, share)
 
 
 def run(arguments, setting):
