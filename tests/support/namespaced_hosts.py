@@ -2,6 +2,7 @@
 
 import os
 import pathlib
+import re
 import signal
 import stat
 import subprocess
@@ -17,13 +18,13 @@ class NamespacedHosts:
     BRIDGE = "impart-bridge"
     NETWORK = "10.213.77"
 
-    def __init__(self, count, megabits=None):
-        """megabits: per second, of each host's cable in each direction."""
+    def __init__(self, count, megabits=None, queue="50ms"):
+        """megabits: per second, of each host's cable in each direction; queue: what waits before it at most."""
         self.names = [f"impart-host{i}" for i in range(count)]
         self.addresses = [f"{self.NETWORK}.{i + 1}" for i in range(count)]
-        self.reason = self.make(megabits)
+        self.reason = self.make(megabits, queue)
 
-    def make(self, megabits):
+    def make(self, megabits, queue):
         self.remove()
         commands = [f"ip netns add {self.BRIDGE}", f"ip -n {self.BRIDGE} link add bridge0 type bridge",
                     f"ip -n {self.BRIDGE} link set bridge0 up"]
@@ -35,7 +36,7 @@ class NamespacedHosts:
                          f"ip -n {self.BRIDGE} link set port{i} master bridge0",
                          f"ip -n {self.BRIDGE} link set port{i} up"]
             if megabits:
-                limit = f"root tbf rate {megabits}mbit burst {max(32, megabits)}kb latency 50ms"
+                limit = f"root tbf rate {megabits}mbit burst {max(32, megabits)}kb latency {queue}"
                 commands += [f"tc -n {name} qdisc add dev cable0 {limit}",
                              f"tc -n {self.BRIDGE} qdisc add dev port{i} {limit}"]
         for command in commands:
@@ -49,6 +50,18 @@ class NamespacedHosts:
 
     def cut(self, host):
         run("ip", "-n", self.names[host], "link", "set", "cable0", "down")
+
+    def dropped(self, host):
+        """Packets that the limit of its cable dropped so far, in both directions."""
+        said = [run("tc", "-n", self.names[host], "-s", "qdisc", "show", "dev", "cable0").stdout,
+                run("tc", "-n", self.BRIDGE, "-s", "qdisc", "show", "dev", f"port{host}").stdout]
+        return sum(int(count) for text in said for count in re.findall(r"dropped (\d+)", text))
+
+    def sent_again(self, host):
+        """Segments that TCP has sent more than once."""
+        said = run("ip", "netns", "exec", self.names[host], "cat", "/proc/net/snmp").stdout
+        names, numbers = [line.split() for line in said.splitlines() if line.startswith("Tcp:")]
+        return int(numbers[names.index("RetransSegs")])
 
     def remove(self):
         """With what still runs inside: mpirun's daemon waits for an answer over a cut cable."""
@@ -70,7 +83,8 @@ class NamespacedHosts:
                           'exec ip netns exec "$host" sh -c "$*"\n')
         script.chmod(script.stat().st_mode | stat.S_IXUSR)
         hosts = ",".join(f"{address}:{per_host}" for address in self.addresses)
-        return ["ip", "netns", "exec", self.names[0], "mpirun", "--host", hosts,
+        # Every daemon would give its first process the same core.
+        return ["ip", "netns", "exec", self.names[0], "mpirun", "--host", hosts, "--bind-to", "none",
                 "--mca", "plm_rsh_agent", str(script), "--mca", "plm_rsh_no_tree_spawn", "1",
                 "--mca", "btl", "tcp,self", "--mca", "btl_tcp_if_include", f"{self.NETWORK}.0/24",
                 "--mca", "oob_tcp_if_include", f"{self.NETWORK}.0/24"]
