@@ -90,10 +90,6 @@ CopyStream::~CopyStream() {
   idle_lanes().push_back(state_->stream);
 }
 
-std::size_t CopyStream::places() const {
-  return state_->places.size();
-}
-
 void CopyStream::release(std::size_t place) {
   state_->places[place].released.record();
 }

@@ -47,7 +47,6 @@ class CopyStream {
   CopyStream(const CopyStream&) = delete;
   CopyStream& operator=(const CopyStream&) = delete;
 
-  std::size_t places() const;
   /// What is on the current stream now is the last that needs what the place holds.
   void release(std::size_t place);
   /// Lets `copies` fill a place, once it is released. Does not wait.

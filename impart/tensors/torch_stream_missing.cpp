@@ -37,9 +37,6 @@ CopyStream::CopyStream(std::size_t) {
   fail();
 }
 CopyStream::~CopyStream() = default;
-std::size_t CopyStream::places() const {
-  fail();
-}
 void CopyStream::release(std::size_t) {
   fail();
 }

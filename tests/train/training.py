@@ -171,10 +171,10 @@ class RunFolder:
 
 
 class Started:
-    """A started command: one process, or mpirun with some; stderr and stdout go to files."""
+    """A started command: one process, or mpirun, with these options, with some; stderr and stdout go to files."""
 
-    def __init__(self, args, folder, processes=None):
-        launcher = [] if processes is None else ["mpirun", "-n", str(processes)]
+    def __init__(self, args, folder, processes=None, options=()):
+        launcher = [] if processes is None else ["mpirun", *options, "-n", str(processes)]
         self.processes = processes
         self.out = tempfile.TemporaryFile("w+")
         self.err = tempfile.TemporaryFile("w+")
@@ -254,8 +254,8 @@ class TrainingTest(unittest.TestCase):
     def run_folder(self, name):
         return RunFolder(self.folder / name)
 
-    def start(self, *args, processes=None):
-        started = Started(args, self.folder, processes)
+    def start(self, *args, processes=None, options=()):
+        started = Started(args, self.folder, processes, options)
         self.addCleanup(started.clean_up)
         return started
 
