@@ -4,7 +4,7 @@ import csv
 import statistics
 import unittest
 
-from answers_test import ROOT, Paired, column, read_runs, rows, signed, spread
+from answers import ROOT, Paired, column, read_runs, rows, signed, spread
 
 PAGE = ROOT / "docs/answers/search.md"
 HELD_OUT = "experiments/search/cpu.csv"
