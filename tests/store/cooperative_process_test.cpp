@@ -4,8 +4,10 @@
 //
 // Every process plans for all, so that it knows what must be read from where.
 
+#include <chrono>
 #include <filesystem>
 #include <string>
+#include <thread>
 #include <vector>
 
 #include <fmt/format.h>
@@ -14,6 +16,7 @@
 #include "impart/comm/job.h"
 #include "impart/core/error.h"
 #include "impart/store/cache/cached_store.h"
+#include "impart/store/cache/source_rates.h"
 #include "tests/store/store_checks.h"
 
 namespace impart::store {
@@ -30,13 +33,14 @@ constexpr std::uint32_t kWorkers = 5;
 /// Payloads of all sizes but 0, one of which nobody can read.
 class FickleSource final : public data::PayloadSource {
  public:
-  explicit FickleSource(std::uint64_t bad) : bad_(bad) {}
+  FickleSource(std::uint64_t bad, std::chrono::microseconds delay) : bad_(bad), delay_(delay) {}
   std::uint64_t examples() const override { return kExamples; }
   std::uint64_t payload_bytes(ExampleId id) const override {
     return inner_.payload_bytes(next(id));
   }
   std::uint64_t read(ExampleId id, std::span<std::byte> payload) const override {
     if (index(id) == bad_) throw DataError("generated: is bad");
+    std::this_thread::sleep_for(delay_);
     return inner_.read(next(id), payload);
   }
   bool is_remote() const override { return true; }
@@ -49,6 +53,7 @@ class FickleSource final : public data::PayloadSource {
 
   GeneratedSource inner_{kExamples + 1, 300, true};
   std::uint64_t bad_;
+  std::chrono::microseconds delay_;
 };
 
 struct Case {
@@ -58,6 +63,7 @@ struct Case {
   std::string disk = {};
   std::uint64_t bad = kExamples;  ///< an example that nobody can read
   std::string policy = "pin";
+  std::chrono::microseconds delay{0};  ///< of each read of the source
 };
 
 class Check {
@@ -66,7 +72,7 @@ class Check {
       : case_(which),
         communicator_(communicator),
         hosted_(placement::hosted_workers(kWorkers, communicator.rank(), communicator.size())),
-        source_(std::make_shared<FickleSource>(which.bad)),
+        source_(std::make_shared<FickleSource>(which.bad, which.delay)),
         store_(open()),
         plan_(plan_spec()) {
     store_->settle(random_partition(kExamples, kWorkers, 0));
@@ -91,14 +97,23 @@ class Check {
       communicator_.barrier();  // as training adds up gradients
     }
     store_->end_epoch();
-    const std::uint64_t sent = communicator_.traffic().bytes - before.bytes;
-    check_costs(plan_.begin_epoch(reads, case_.move_from == MoveFrom::kPeer), sent,
+    const std::uint64_t sent =
+        communicator_.traffic().bytes - before.bytes - bytes_of_comparing(epoch);
+    // With kAuto, too: its sources here are slower than any network.
+    check_costs(plan_.begin_epoch(reads, case_.move_from != MoveFrom::kSource), sent,
                 last >= steps.steps());
   }
 
  private:
   const CachePolicyEntry& policy() const {
     return find_entry(kCachePolicies, "cache policy", case_.policy);
+  }
+
+  /// Of rates: four sums before each epoch, and a message before the first one.
+  std::uint64_t bytes_of_comparing(std::uint32_t epoch) const {
+    if (case_.move_from != MoveFrom::kAuto || communicator_.size() == 1) return 0;
+    const std::uint64_t message = epoch == 0 ? 256 << 10 : 0;
+    return communicator_.cost_of_all_reduce(4 * sizeof(double)).bytes + message;
   }
 
   std::unique_ptr<Store> open() {
@@ -187,13 +202,35 @@ class Check {
   CachePlan plan_;
 };
 
+/// Rates that no network has, of all processes or of one, decide for all alike.
+void check_rates(comm::Communicator& communicator) {
+  using std::chrono::hours, std::chrono::nanoseconds;
+  const bool has_peers = communicator.size() > 1, is_first = communicator.rank() == 0;
+  const auto choose = [&](SourceRates& rates, MoveFrom from) {
+    return rates.choose_peers(from, communicator);
+  };
+  SourceRates rates;
+  require(!choose(rates, MoveFrom::kAuto), "nothing was read: there is nothing to compare");
+  require(choose(rates, MoveFrom::kPeer) == has_peers, "peers are asked for");
+  if (is_first) rates.add_read(1, hours(1));
+  require(choose(rates, MoveFrom::kAuto) == has_peers, "one process found the source slow");
+  require(!choose(rates, MoveFrom::kSource), "the source is asked for");
+  if (is_first) rates.add_read(std::uint64_t{1} << 60, nanoseconds(1));
+  require(!choose(rates, MoveFrom::kAuto), "the source is faster on the whole");
+}
+
 constexpr std::uint32_t kAllSteps = 1'000;
 
 void run_all(const std::string& folder, comm::Communicator& communicator) {
+  check_rates(communicator);
   const Case cases[] = {
       {},
       {.cooperative = false, .keeps_parts = true},
       {.cooperative = false, .move_from = MoveFrom::kSource, .keeps_parts = true},
+      {.cooperative = false,
+       .move_from = MoveFrom::kAuto,
+       .keeps_parts = true,
+       .delay = std::chrono::microseconds(500)},
       {.keeps_parts = true},
       {.move_from = MoveFrom::kSource, .keeps_parts = true},
       {.disk = folder + "/cache"},

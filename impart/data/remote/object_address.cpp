@@ -4,6 +4,7 @@
 #include <utility>
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 namespace impart::data {
 namespace {
@@ -11,8 +12,12 @@ namespace {
 constexpr const char* kSha256OfNothing =
     "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855";
 
+/// Which may name a PEM file of authorities to trust: the first of them that does.
+constexpr const char* kCertificateVariables[] = {"AWS_CA_BUNDLE", "CURL_CA_BUNDLE",
+                                                 "SSL_CERT_FILE"};
+
 std::string find_certificates() {
-  for (const char* name : {"AWS_CA_BUNDLE", "CURL_CA_BUNDLE", "SSL_CERT_FILE"}) {
+  for (const char* name : kCertificateVariables) {
     const char* value = std::getenv(name);
     if (value != nullptr && *value != '\0') return value;
   }
@@ -71,6 +76,13 @@ std::string ObjectAddress::advice_when_refused() const {
              ? ": asked without keys; AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, or a profile in "
                "~/.aws/credentials, would sign the requests"
              : ": the keys are wrong, have expired, or may not read this";
+}
+
+std::string ObjectAddress::advice_when_untrusted() const {
+  return fmt::format(
+      "; trusted are {}; to trust others, name their PEM file in {}",
+      certificates_.empty() ? "the system's authorities" : "those in " + certificates_,
+      fmt::join(kCertificateVariables, ", or else in "));
 }
 
 }  // namespace impart::data

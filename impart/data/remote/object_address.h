@@ -26,6 +26,8 @@ class ObjectAddress {
 
   /// What to say to whom the server refuses.
   std::string advice_when_refused() const;
+  /// What to say to whom the server's certificate is a stranger's.
+  std::string advice_when_untrusted() const;
 
  private:
   ObjectUrl url_;

@@ -239,6 +239,8 @@ void ObjectReader::Loop::settle(PendingRead& read, const ObjectAnswer& answer) {
     case ReadFate::kRefused:
       if (has_new_keys(read)) return;
       return fail(IoError(message + address_.advice_when_refused()));
+    case ReadFate::kUntrusted:
+      return fail(IoError(message + address_.advice_when_untrusted()));
     case ReadFate::kChanged:
     case ReadFate::kFinal:
       return fail(IoError(message));

@@ -269,6 +269,13 @@ ObjectAnswer ObjectTransfer::judge_error(CURLcode code, ObjectAnswer answer) con
   answer.reason = error_text_[0] != '\0' ? error_text_.data() : curl_easy_strerror(code);
   const bool passes = std::ranges::find(kPassingErrors, code) != std::end(kPassingErrors);
   answer.fate = passes ? Fate::kPassing : Fate::kFinal;
+  if (code == CURLE_UNSUPPORTED_PROTOCOL) {
+    answer.reason = "the server redirects to a less safe kind of URL, which is refused";
+  }
+  // It stays 1 where the name of the host is wrong: no authority helps there.
+  long found = 0;
+  curl_easy_getinfo(curl_.get(), CURLINFO_SSL_VERIFYRESULT, &found);
+  if (code == CURLE_PEER_FAILED_VERIFICATION && found > 1) answer.fate = Fate::kUntrusted;
   return answer;
 }
 

@@ -32,11 +32,12 @@ struct ObjectRequest {
 struct ObjectAnswer {
   enum class Fate {
     kDone,
-    kPassing,  ///< another attempt may succeed
-    kMissing,  ///< there is no such object
-    kRefused,  ///< not without (other) keys
-    kChanged,  ///< another object of that name than before
-    kFinal,    ///< another attempt will not help
+    kPassing,    ///< another attempt may succeed
+    kMissing,    ///< there is no such object
+    kRefused,    ///< not without (other) keys
+    kUntrusted,  ///< no authority that is trusted knows the server's certificate
+    kChanged,    ///< another object of that name than before
+    kFinal,      ///< another attempt will not help
   };
   Fate fate = Fate::kDone;
   std::string reason = {};

@@ -14,7 +14,8 @@ sys.path.insert(0, str(pathlib.Path(__file__).parent))
 from object_server import ObjectServer  # noqa: E402
 
 IMPART = os.path.abspath(sys.argv.pop(1)) if len(sys.argv) > 1 else shutil.which("impart")
-CLEAN = {key: value for key, value in os.environ.items() if not key.startswith("AWS_")}
+CLEAN = {key: value for key, value in os.environ.items()
+         if not key.startswith("AWS_") and key not in ["CURL_CA_BUNDLE", "SSL_CERT_FILE"]}
 
 
 def png(side, seed):

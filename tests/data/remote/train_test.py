@@ -9,6 +9,7 @@ import shutil
 import subprocess
 import unittest
 
+import nginx_server
 import remote_case
 from object_server import Keys
 from remote_case import RemoteCase
@@ -92,6 +93,16 @@ class SameWeightsTest(TrainCase):
             self.assertEqual(summary["cache_misses"], summary["examples"])
             requests[prefetch] = len(server.requests)
         self.assertLess(requests[64], requests[0])
+
+    @unittest.skipUnless(nginx_server.PROGRAM and nginx_server.OPENSSL, "needs nginx and openssl")
+    def test_shards_over_http_2(self):
+        local = self.hash_of("mds", self.make_shards(count=20))
+        server = nginx_server.NginxServer(self.folder / "shards", self.folder / "nginx", certified="localhost")
+        self.addCleanup(server.close)
+        self.assertEqual(self.hash_of("mds", server.url, server=server), local)
+        busy = [served for served in server.connections().values() if len(served) > 1]
+        self.assertEqual({protocol for served in busy for protocol in served}, {"HTTP/2.0"})
+        self.assertEqual(len(busy), 2)  # one for each of the two sets
 
     @unittest.skipUnless(shutil.which("mpirun"), "needs mpirun")
     def test_two_processes_each_ask_for_their_own(self):
