@@ -168,6 +168,7 @@ void Trainer::prepare_epoch() {
   summary_.examples_moved += change_->moved;
   summary_.messages += change_->messages;
   if (recorder_) recorder_->record_change(position_.epoch, *change_, placement_.partition());
+  change_->importance = std::vector<float>();  // gives its memory back, as {} would not
   if (!is_writer() || !observer_.partition) return;
   observer_.partition({.epoch = position_.epoch,
                        .event = std::string(run::name_of(change_->kind)),
