@@ -3,13 +3,13 @@
 
     python3 bench/knowledge_curve.py build/release/bin/knowledge_bench > experiments/simulate/knowledge.csv
 
-10^8 examples take about 6 GB and a minute each.
+10^8 examples take about 6 GB and two minutes each.
 """
 
 import subprocess
 import sys
 
-EXAMPLES = [10**4, 10**5, 10**6, 10**7, 10**8]
+EXAMPLES = [10**4, 10**5, 10**6, 1_281_167, 10**7, 10**8]  # 1 281 167: ImageNet
 PROCESSES = [4, 32, 256, 2048]
 
 

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <optional>
 #include <string_view>
 
 #include <fmt/format.h>
@@ -99,9 +100,12 @@ Selected select_visits(const AnySelection& selection, const SelectionInput& inpu
   check_input(selection, input);
   Hidden hidden(gone.empty() ? 0 : input.examples);
   for (const ExampleId id : gone) hidden[index(id)] = true;
-  const Parts left = gone.empty() ? input.parts : leave_out(input.parts, hidden);
-  const SelectionInput asked{
-      .parts = left, .examples = input.examples, .scores = input.scores, .correct = input.correct};
+  std::optional<Parts> left;
+  if (!gone.empty()) left = leave_out(input.parts, hidden);
+  const SelectionInput asked{.parts = left ? *left : input.parts,
+                             .examples = input.examples,
+                             .scores = input.scores,
+                             .correct = input.correct};
   if (is_final(spec)) return visit_all(asked, spec);
   Selected selected = selection.function(asked, spec);
   if (!is_of_table(selection)) check_answer(selection, asked, selected);

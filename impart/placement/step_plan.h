@@ -29,15 +29,16 @@ enum class LastStep {
 /// An example that is visited more than once in an epoch trains each time, and is observed the
 /// first time.
 ///
+/// 8 bytes per visit; an order that is moved into it is not copied unless it is padded.
+///
 /// Uneven parts: `weight` leaves them as they are; `pad` repeats examples from the start of a short
 /// order until all are equally long; `drop` cuts the long ones.
 class StepPlan {
  public:
-  StepPlan(const Parts& order, std::uint32_t batch, Uneven uneven,
-           LastStep last_step = LastStep::kShort);
+  StepPlan(Parts order, std::uint32_t batch, Uneven uneven, LastStep last_step = LastStep::kShort);
 
   std::uint32_t steps() const { return steps_; }
-  std::uint32_t workers() const { return static_cast<std::uint32_t>(lists_.size()); }
+  std::uint32_t workers() const { return order_.workers(); }
 
   /// What a worker visits in a step; nothing beyond its last one.
   std::span<const ExampleId> batch_of(WorkerId worker, std::uint32_t step) const;
@@ -51,15 +52,17 @@ class StepPlan {
   std::uint64_t examples_in(std::uint32_t step) const;
 
  private:
-  struct List {
-    std::vector<ExampleId> ids;
-    std::vector<bool> is_repeated;  ///< by position; empty: each example is visited once
-  };
   void find_repeated();
-  /// Where a step of a list starts; its length from the last step's end on.
-  std::size_t start_of(const List& list, std::uint64_t step) const;
+  std::span<const ExampleId> list_of(WorkerId worker) const {
+    return order_.of(worker).first(lengths_[index(worker)]);
+  }
+  /// Where a step of a worker starts; its length from the last step's end on.
+  std::size_t start_of(WorkerId worker, std::uint64_t step) const;
 
-  std::vector<List> lists_;
+  Parts order_;
+  std::vector<std::size_t> lengths_;  ///< of every worker's list, which may be cut
+  /// By worker and position; none for a worker whose visits are all of other examples.
+  std::vector<std::vector<bool>> is_repeated_;
   std::size_t batch_;
   std::uint32_t steps_ = 0;
   bool shares_last_ = false;

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <span>
 #include <vector>
 
@@ -14,7 +15,7 @@ namespace impart::run {
 struct Visits {
   std::vector<ExampleId> ids;
   std::vector<float> values;  ///< [signals, ids]
-  /// In which step of the epoch the last ones were made; of those made before nobody knows.
+  /// In which step of the epoch each was made; empty: nobody knows.
   std::vector<std::uint32_t> steps = {};
 };
 
@@ -30,8 +31,15 @@ struct GatherVisitsSpec {
   const std::vector<bool>* skipped = nullptr;
 };
 
-/// Brings the visits of all processes together: ids are known to everybody, only signals travel.
-/// Repeated visits of padded parts are left out.
+/// Brings the visits of all processes together and shows them piece by piece: those made before,
+/// then process after process, in the order of visits_of. Ids are known to everybody, only signals
+/// travel, and only they are kept: 4 bytes for each signal and visit. Repeated visits of padded
+/// parts are left out.
+/// Collective: every process calls it, in the same order.
+void show_visits(const GatherVisitsSpec& spec, comm::Communicator& communicator,
+                 const std::function<void(const Visits& piece)>& show);
+
+/// The same visits as one list.
 /// Collective: every process calls it, in the same order.
 Visits gather_visits(const GatherVisitsSpec& spec, comm::Communicator& communicator);
 

@@ -3,43 +3,57 @@
 #include <algorithm>
 #include <array>
 #include <span>
+#include <utility>
 
 #include <fmt/format.h>
 #include <torch/torch.h>
 
+#include "impart/run/gather_ids.h"
+
 namespace impart::train {
 namespace {
 
-constexpr std::size_t kObserveBatch = 4096;
+/// Means over the visits of each step from `first` on.
+class StepMeans {
+ public:
+  StepMeans(std::uint32_t first, std::uint32_t end)
+      : first_(first), sums_(end - first), counts_(end - first) {}
 
-/// Mean losses of the steps from `first` on. `losses` are of all visits, `steps` of the last ones.
-std::vector<double> average_by_step(std::span<const float> losses,
-                                    std::span<const std::uint32_t> steps, std::uint32_t first,
-                                    std::uint32_t end) {
-  std::vector<double> sums(end - first), counts(end - first);
-  const auto recent = losses.last(std::min(losses.size(), steps.size()));
-  for (std::size_t i = 0; i < recent.size(); ++i) {
-    sums[steps[i] - first] += double{recent[i]};
-    counts[steps[i] - first] += 1;
+  /// Visits of whose steps nothing is known count for none.
+  void add(std::span<const float> values, std::span<const std::uint32_t> steps) {
+    for (std::size_t i = 0; i < steps.size(); ++i) {
+      sums_[steps[i] - first_] += double{values[i]};
+      counts_[steps[i] - first_] += 1;
+    }
   }
-  for (std::size_t step = 0; step < sums.size(); ++step) sums[step] /= counts[step];
-  return sums;
-}
+
+  std::vector<double> finish() {
+    for (std::size_t step = 0; step < sums_.size(); ++step) sums_[step] /= counts_[step];
+    return std::move(sums_);
+  }
+
+ private:
+  std::uint32_t first_;
+  std::vector<double> sums_, counts_;
+};
 
 }  // namespace
 
 run::Visits EpochVisits::gather(std::uint32_t last_step) {
   gather_skipped();
   const torch::Tensor mine = engine_.collected_signals();
-  return run::gather_visits(
-      {.plan = plan_,
-       .first_step = first_step_,
-       .last_step = last_step,
-       .signals = static_cast<std::size_t>(mine.size(0)),
-       .mine = {mine.data_ptr<float>(), static_cast<std::size_t>(mine.numel())},
-       .earlier = &earlier_,
-       .skipped = &skipped_},
-      communicator_);
+  return run::gather_visits(asked(mine, last_step), communicator_);
+}
+
+/// `mine` must outlive it.
+run::GatherVisitsSpec EpochVisits::asked(const torch::Tensor& mine, std::uint32_t last_step) const {
+  return {.plan = plan_,
+          .first_step = first_step_,
+          .last_step = last_step,
+          .signals = static_cast<std::size_t>(mine.size(0)),
+          .mine = {mine.data_ptr<float>(), static_cast<std::size_t>(mine.numel())},
+          .earlier = &earlier_,
+          .skipped = &skipped_};
 }
 
 /// Examples that a process could not read are unobserved on all of them.
@@ -48,15 +62,14 @@ void EpochVisits::gather_skipped() {
   std::array<std::int64_t, 1> count = {static_cast<std::int64_t>(skipped.size())};
   communicator_.all_reduce_sum(std::span<std::int64_t>(count));
   if (count[0] == 0) return;
-  std::vector<std::int64_t> flags(feed_.examples());
+  std::vector<ExampleId> mine;
   for (const data::SkippedExample& example : skipped) {
-    flags[index(example.id)] = 1;
+    mine.push_back(example.id);
     const bool is_new = told_.insert(index(example.id)).second;
     if (is_new && observer_.note) observer_.note("left out: " + example.reason);
   }
-  communicator_.all_reduce_max(std::span<std::int64_t>(flags));
-  skipped_.resize(flags.size());
-  for (std::size_t id = 0; id < flags.size(); ++id) skipped_[id] = skipped_[id] || flags[id] != 0;
+  skipped_.resize(feed_.examples());
+  for (const ExampleId id : run::gather_ids(mine, communicator_)) skipped_[index(id)] = true;
 }
 
 void EpochVisits::refresh(const placement::Parts& lists, importance::ImportanceTable& table,
@@ -66,26 +79,29 @@ void EpochVisits::refresh(const placement::Parts& lists, importance::ImportanceT
 }
 
 void EpochVisits::observe(importance::ImportanceTable& table, std::uint32_t epoch) {
-  const auto [ids, values, steps] = gather(plan_->steps());
-  earlier_ = {};
+  gather_skipped();
+  const torch::Tensor mine = engine_.collected_signals();
   const std::uint64_t bad_before = table.non_finite_visits();
-  const importance::Signals whole = engine_.signals().view(values, ids.size());
-  for (std::size_t start = 0; start < ids.size(); start += kObserveBatch) {
-    const std::size_t rows = std::min(kObserveBatch, ids.size() - start);
-    table.observe(epoch, std::span(ids).subspan(start, rows),
-                  importance::subrange(whole, start, rows));
-  }
+  StepMeans losses(first_step_, plan_->steps());
   double loss = 0, correct = 0;
-  for (const float value : whole.loss) loss += double{value};
-  for (const float value : whole.correct) correct += double{value};
-  const auto visits = static_cast<double>(std::max<std::size_t>(1, ids.size()));
+  std::size_t count = 0;
+  run::show_visits(asked(mine, plan_->steps()), communicator_, [&](const run::Visits& piece) {
+    const importance::Signals signals = engine_.signals().view(piece.values, piece.ids.size());
+    table.observe(epoch, piece.ids, signals);
+    for (const float value : signals.loss) loss += double{value};
+    for (const float value : signals.correct) correct += double{value};
+    losses.add(signals.loss, piece.steps);
+    count += piece.ids.size();
+  });
+  earlier_ = {};
+  const auto visits = static_cast<double>(std::max<std::size_t>(1, count));
   facts_ = {
       .train_loss = loss / visits,
       .train_accuracy = 100 * correct / visits,
       .non_finite = table.non_finite_visits() - bad_before,
       .skipped = static_cast<std::uint64_t>(std::count(skipped_.begin(), skipped_.end(), true)),
       .first_step = first_step_,
-      .step_losses = average_by_step(whole.loss, steps, first_step_, plan_->steps())};
+      .step_losses = losses.finish()};
   skipped_.clear();
   if (facts_.non_finite == 0 || communicator_.rank() != 0 || !observer_.note) return;
   observer_.note(

@@ -54,6 +54,7 @@ class EpochVisits {
   const VisitFacts& facts() const { return facts_; }
 
  private:
+  run::GatherVisitsSpec asked(const torch::Tensor& mine, std::uint32_t last_step) const;
   void gather_skipped();
 
   Engine& engine_;

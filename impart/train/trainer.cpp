@@ -146,6 +146,7 @@ void Trainer::prepare_epoch() {
   summary_.examples_moved += epoch_.change->moved;
   summary_.messages += epoch_.change->messages;
   teller_.change(position_.epoch, *epoch_.change, placement_.partition());
+  epoch_.change->importance = std::vector<float>();  // gives its memory back, as {} would not
 }
 
 /// Said of the first such parts, once in a run.
