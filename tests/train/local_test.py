@@ -9,6 +9,7 @@ IMPART_KILLS (2) says how many times a run is stopped or killed, IMPART_TEST_SEE
 import json
 import os
 import random
+import re
 import shutil
 import signal
 import subprocess
@@ -92,6 +93,22 @@ class ProcessesTest(LocalTest):
                 for column in ["replica_divergence", "worker_scores"]:
                     self.assertEqual(runs[0].column(column), runs[1].column(column))
                     self.assertEqual(runs[0].column(column), runs[2].column(column))
+
+    def test_the_one_worker_that_diverges_is_named_by_any_number_of_processes(self):
+        # One step with this rate leaves weights that are numbers; worker 3 makes fifty.
+        (self.folder / "owners.txt").write_text("\n".join(["0", "1", "2"] + ["3"] * 200) + "\n")
+        wild = {**BASE, "data.limit": 203, "workers.sync": "epoch", "workers.uneven": "weight",
+                "partition.start": "file", "partition.start_file": "owners.txt", "partition.warmup": 0,
+                "partition.interval": 0, "optimizer.lr": 1e6}
+        said = set()
+        for processes in (1, 2):
+            with self.subTest(processes=processes):
+                err = self.fail_with(86, "weights are no longer finite", *settings(wild),
+                                     f"output=wild-{processes}", processes=processes)
+                run = self.run_folder(f"wild-{processes}")
+                self.assertEqual((run.markers(), run.checkpoints()), (["FAILED"], []))
+                said.add(re.search(r"diverged: (epoch 1: weights are no longer finite: worker 3 \(step \d+\);)", err)[1])
+        self.assertEqual(len(said), 1)
 
     def test_fast_sums_are_close(self):
         runs = [self.finish(DELAYED, f"fast-{n}", processes=n, workers__reduce="fast") for n in (1, 2)]
