@@ -15,12 +15,13 @@ times in random order as crops of 64x64, with two threads or processes that deco
     torchvision  ImageFolder in a DataLoader, from local files
 
 Before anything is timed the classes of what each one visits are counted, and impart's weights from
-the server compared with those from the folder. Rounds are made in turns; medians are printed. A loop
-that breaks off is said to, and does not count.
+the server compared with those from the folder. Rounds are made in turns and added to OUT/rounds.csv;
+medians of all that are there are printed. A loop that breaks off is said to, and does not count.
 """
 
 import argparse
 import collections
+import csv
 import json
 import os
 import pathlib
@@ -33,6 +34,7 @@ import time
 ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
 sys.path[:0] = [str(ROOT / "tests" / "data" / "images"), str(ROOT / "tests" / "data" / "remote")]
 EPOCHS, SIDE, BATCH, READERS, SHARE = 3, 64, 64, 2, 0.2
+COLUMNS = ["way", "seconds", "bytes", "requests"]  # of rounds.csv
 SHARD = 1 << 20
 
 
@@ -113,6 +115,9 @@ class Bench:
         from nginx_server import NginxServer
         self.arguments, self.out = arguments, arguments.out
         self.photos, self.shards = self.out / "photos", self.out / "shards"
+        self.rounds = self.out / "rounds.csv"
+        if not self.rounds.exists():
+            self.add_row(COLUMNS)
         if not self.shards.exists():
             make_photos(self.photos, arguments.examples)
             subprocess.run([arguments.impart, "data", "pack", self.photos, self.shards,
@@ -123,6 +128,10 @@ class Bench:
         self.mebibytes = round(SHARE * self.bytes / 2**20)
         shutil.rmtree(self.out / "nginx", ignore_errors=True)
         self.server = NginxServer(self.out, self.out / "nginx")
+
+    def add_row(self, row):
+        with open(self.rounds, "a", newline="") as file:
+            csv.writer(file, lineterminator="\n").writerow(row)
 
     def environment(self):
         return {**os.environ, "NO_PROXY": "127.0.0.1", "no_proxy": "127.0.0.1",
@@ -189,7 +198,6 @@ class Bench:
                 "streaming, small blocks": lambda: self.loop("streaming", "--block", quarter,
                                                              "--predownload", quarter),
                 "torchvision, local files": lambda: self.loop("torchvision")}
-        found = {name: [] for name in ways}
         for _ in range(self.arguments.rounds):
             for name, way in ways.items():
                 self.server.clear_log()
@@ -197,14 +205,16 @@ class Bench:
                 if seconds is None:
                     continue
                 requests, sent = self.server.sent("/shards/train/")
-                found[name].append((seconds, sent, requests))
+                self.add_row([name, round(seconds, 2), sent, requests])
                 print(f"{name}: {seconds:.1f} s, {sent / 2**20:.1f} MiB, {requests} requests", flush=True)
-        return found
 
 
-def show(bench, found):
-    middle = {name: [statistics.median(column) for column in zip(*rounds)]
-              for name, rounds in found.items() if rounds}
+def show(bench):
+    found = {}
+    with open(bench.rounds, newline="") as file:
+        for row in csv.DictReader(file):
+            found.setdefault(row["way"], []).append([float(row[column]) for column in COLUMNS[1:]])
+    middle = {name: [statistics.median(column) for column in zip(*rounds)] for name, rounds in found.items()}
     visits = EPOCHS * sum(bench.counts)
     base = middle["impart, pin"]
     print("| | rounds | MiB from the server | of the data, per epoch | requests | seconds | images/s | "
@@ -234,7 +244,8 @@ def main():
     bench = Bench(arguments)
     try:
         bench.check()
-        show(bench, bench.measure())
+        bench.measure()
+        show(bench)
     finally:
         bench.server.close()
     return 0
