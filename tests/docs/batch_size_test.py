@@ -184,6 +184,21 @@ class BatchSize(unittest.TestCase):
                 criticals = [math.exp(least_squares(runs)[1]) for runs in by_seed.values()]
                 self.assertEqual(fits, f"{sum(smallest <= found <= largest for found in criticals)} of {n}")
 
+    def test_slopes_of_all_ten_seeds_and_who_missed_are_as_the_page_says(self):
+        found, missed = {}, []
+        for file in ["confirm", "further"]:
+            for (placement, *_), runs in stages.read_runs(ROOT / f"experiments/batch-size/cpu/{file}.csv").items():
+                for run in runs:
+                    found.setdefault(placement, {}).setdefault(run.seed, []).append((run.batch, run.steps))
+                    if math.isinf(run.steps):
+                        missed.append((file, placement, run.batch))
+        self.assertEqual(missed, [("further", "random", 256)] * 2)
+        page = self.PAGE.read_text()
+        for placement, by_seed in found.items():
+            slopes = [slope_of(sorted(points)[:3]) for points in by_seed.values()]
+            self.assertEqual(len(slopes), 10)
+            self.assertIn(interval(statistics.mean(slopes), half_width(slopes)), page, placement)
+
     def test_steps_over_all_batch_sizes_are_held_against_random_parts(self):
         over_all = {placement: {seed: {"log": statistics.mean(math.log(steps) for steps, _ in runs.values())}
                                 for seed, runs in by_seed.items()} for placement, by_seed in self.runs.items()}
