@@ -1,15 +1,17 @@
-"""What experiments/batch-size/stages.py makes of runs whose curve is known, and of runs that never came there:
-python3 batch_size_test.py"""
+"""What experiments/batch-size/stages.py makes of runs whose curve is known, and of runs that never came there; and
+docs/answers/batch_size.md, every table again from the runs: python3 batch_size_test.py"""
 
 import contextlib
+import csv
 import io
 import math
-import pathlib
 import random
+import statistics
 import sys
 import unittest
 
-ROOT = pathlib.Path(__file__).resolve().parents[2]
+from answers_test import ROOT, Paired, holm, quantile_of_t, rows, written_p
+
 sys.path.insert(0, str(ROOT / "experiments" / "batch-size"))
 
 import stages  # noqa: E402
@@ -95,6 +97,119 @@ class Stages(unittest.TestCase):
         text = said(confirmed({"random": 200, "stripes": 200, "blocks": 5000}))
         self.assertIn("blocks: no fit with seed 11: critical batch above all batch sizes", text)
         self.assertIn("blocks: critical batch cannot be compared", text)
+
+
+def interval(mean, half, digits=2, of=lambda value: value):
+    """As the page writes it, of a mean of logarithms with of=math.exp."""
+    return f"{of(mean):.{digits}f} ({of(mean - half):.{digits}f} … {of(mean + half):.{digits}f})".replace("-", "−")
+
+
+def written_steps(steps, digits=0):
+    return f"{steps:.{digits}f}" if math.isfinite(steps) else "∞"
+
+
+def slope_of(points):
+    """In logarithms, of (batch, steps)."""
+    return statistics.linear_regression(*zip(*((math.log(batch), math.log(steps)) for batch, steps in points))).slope
+
+
+def half_width(values):
+    return quantile_of_t(len(values) - 1) * statistics.stdev(values) / math.sqrt(len(values))
+
+
+def lowest(of, low, high):
+    """Where a function with one valley is lowest."""
+    for _ in range(60):
+        left, right = low + (high - low) / 3, high - (high - low) / 3
+        low, high = (low, right) if of(left) < of(right) else (left, high)
+    return low
+
+
+def least_squares(runs):
+    """log least steps and log critical batch of {batch: (steps, or None, ended)}: who missed is later than that."""
+    def error(least, critical):
+        total = 0
+        for batch, (steps, ended) in runs.items():
+            above = math.log(steps or ended) - least - math.log1p(math.exp(critical) / batch)
+            total += above ** 2 if steps or above > 0 else 0
+        return total
+
+    def least_at(critical):
+        return lowest(lambda least: error(least, critical), 0, 12)
+    critical = lowest(lambda critical: error(least_at(critical), critical), 2, 12)
+    return least_at(critical), critical
+
+
+class BatchSize(unittest.TestCase):
+    """Steps to the target against batch size, and what placements change of it."""
+
+    PAGE = ROOT / "docs/answers/batch_size.md"
+    SENTENCES = 8000
+
+    def setUp(self):
+        self.rates, self.runs = {}, {}
+        with open(ROOT / "experiments/batch-size/cpu/points.csv", newline="") as file:
+            for run in csv.DictReader(file):
+                self.rates[run["placement"], int(run["batch"])] = float(run["rate"])
+                self.runs.setdefault(run["placement"], {}).setdefault(run["seed"], {})[int(run["batch"])] = (
+                    int(run["steps"]) if run["steps"] else None, int(run["ended"]))
+
+    def seeds_of(self, placement, batch):
+        """Steps, those that missed the target last."""
+        return sorted(runs[batch][0] or math.inf for runs in self.runs[placement].values())
+
+    def test_the_table_of_steps_is_that_of_the_runs(self):
+        table = rows(self.PAGE, "| examples a step | placement |")
+        self.assertEqual({(row[1], int(row[0].replace(" ", ""))) for row in table}, set(self.rates))
+        for batch, placement, rate, reached, median, ends, epochs in table:
+            with self.subTest(f"{placement} {batch}"):
+                number = int(batch.replace(" ", ""))
+                own = self.seeds_of(placement, number)
+                self.assertEqual(float(rate), self.rates[placement, number])
+                self.assertEqual(reached, f"{sum(map(math.isfinite, own))} of {len(own)}")
+                self.assertEqual((median, ends), (written_steps(statistics.median(own)), f"{own[0]} … {written_steps(own[-1])}"))
+                self.assertEqual(epochs, written_steps(statistics.median(own) / math.ceil(self.SENTENCES / number), 1))
+
+    def test_slopes_doublings_and_fits_are_those_of_the_runs(self):
+        smallest, largest = min(batch for _, batch in self.rates), max(batch for _, batch in self.rates)
+        for placement, n, slope, last_but_one, last, fits in rows(self.PAGE, "| placement | n | slope from 32 to 128 |"):
+            with self.subTest(placement):
+                by_seed = self.runs[placement]
+                self.assertEqual(int(n), len(by_seed))
+                slopes = [slope_of([(batch, runs[batch][0]) for batch in sorted(runs)[:3]]) for runs in by_seed.values()]
+                self.assertEqual(slope, interval(statistics.mean(slopes), half_width(slopes)))
+                for text, batch in [(last_but_one, largest // 2), (last, largest)]:
+                    ratios = [math.log(runs[batch][0] / runs[batch // 2][0]) for runs in by_seed.values()]
+                    self.assertEqual(text, interval(statistics.mean(ratios), half_width(ratios), 2, math.exp))
+                criticals = [math.exp(least_squares(runs)[1]) for runs in by_seed.values()]
+                self.assertEqual(fits, f"{sum(smallest <= found <= largest for found in criticals)} of {n}")
+
+    def test_slopes_of_all_ten_seeds_and_who_missed_are_as_the_page_says(self):
+        found, missed = {}, []
+        for file in ["confirm", "further"]:
+            for (placement, *_), runs in stages.read_runs(ROOT / f"experiments/batch-size/cpu/{file}.csv").items():
+                for run in runs:
+                    found.setdefault(placement, {}).setdefault(run.seed, []).append((run.batch, run.steps))
+                    if math.isinf(run.steps):
+                        missed.append((file, placement, run.batch))
+        self.assertEqual(missed, [("further", "random", 256)] * 2)
+        page = self.PAGE.read_text()
+        for placement, by_seed in found.items():
+            slopes = [slope_of(sorted(points)[:3]) for points in by_seed.values()]
+            self.assertEqual(len(slopes), 10)
+            self.assertIn(interval(statistics.mean(slopes), half_width(slopes)), page, placement)
+
+    def test_steps_over_all_batch_sizes_are_held_against_random_parts(self):
+        over_all = {placement: {seed: {"log": statistics.mean(math.log(steps) for steps, _ in runs.values())}
+                                for seed, runs in by_seed.items()} for placement, by_seed in self.runs.items()}
+        table = {row[0]: row[1:] for row in rows(self.PAGE, "| placement | steps, times those of random parts |")}
+        pairs = {placement: Paired(over_all[placement], over_all["random"], "log") for placement in table}
+        self.assertEqual(set(pairs), {"stripes", "blocks"})
+        corrected = holm({placement: paired.p for placement, paired in pairs.items()})
+        for placement, (ratio, p) in table.items():
+            with self.subTest(placement):
+                self.assertEqual(ratio, interval(pairs[placement].mean, pairs[placement].half, 2, math.exp))
+                self.assertAlmostEqual(written_p(p), corrected[placement], delta=0.0006)
 
 
 if __name__ == "__main__":
