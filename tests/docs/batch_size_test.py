@@ -10,7 +10,7 @@ import statistics
 import sys
 import unittest
 
-from answers_test import ROOT, Paired, holm, quantile_of_t, rows, written_p
+from answers import ROOT, Paired, holm, quantile_of_t, rows, written_p
 
 sys.path.insert(0, str(ROOT / "experiments" / "batch-size"))
 
