@@ -185,7 +185,12 @@ class SignalTest(ProcessesTest):
         self.check_preempted(self.stop(lambda job: job.process.pid, signal.SIGUSR1))
 
     def test_that_ends_mpirun_leaves_a_file_to_tell_by(self):
-        job = self.stop(lambda job: job.process.pid, signal.SIGTERM)
+        def hold(job):
+            """So that they do not finish before mpirun hands it on, which it does with a SIGCONT before."""
+            for pid in job.ranks().values():
+                os.kill(pid, signal.SIGSTOP)
+            return job.process.pid
+        job = self.stop(hold, signal.SIGTERM)
         self.assertNotIn(job.wait(), [0, 85], job.texts()[1])
         run = self.run_folder("run")
         self.assertTrue(wait_until(lambda: run.markers() == ["PREEMPTED"], 5), run.markers())
