@@ -53,9 +53,9 @@ find_torch() {
     "$python" -c 'import torch' 2>/dev/null || "$python" -m pip install --quiet torch ||
       fail "pip cannot install torch." "With a torch that is already there: ./quickstart --cuda --python PYTHON"
   fi
-  local found
-  found=$("$python" -c 'import torch; print(torch.version.cuda, torch.utils.cmake_prefix_path, torch.__version__)' 2>&1) ||
-    fail "$python has no torch: $(echo "$found" | tail -1)" "$python -m pip install torch"
+  local found  # the last line, since torch may warn before: of numpy, where that is missing
+  found=$("$python" -c 'import torch; print(torch.version.cuda, torch.utils.cmake_prefix_path, torch.__version__)' 2>&1 | tail -1) ||
+    fail "$python has no torch: $found" "$python -m pip install torch"
   read -r torch_cuda torch_path torch_version <<<"$found"
   [ "$torch_cuda" != None ] || fail "torch $torch_version of $python is for CPUs only." \
     "$python -m pip install --upgrade --force-reinstall torch    # the usual one is for CUDA"

@@ -118,7 +118,7 @@ void print_task_end(const study::ArrayTask& task, const study::StudyPlan& plan,
     if (outcome.reports[i].state != study::Standing::kFailed) continue;
     answer("its log: {}/{}/log.txt\n", harmless(plan.directory), harmless(run.folder));
   }
-  if (outcome.open > 0) answer("stopped; the same command goes on where it was\n");
+  if (outcome.open > 0) answer("{}\n", stop_text(outcome));
 }
 
 std::vector<std::string> split_words(const std::string& text) {

@@ -165,7 +165,7 @@ void print_end(const study::StudyPlan& plan, const study::StudyOutcome& outcome)
                 .is_running = true});
   const std::string directory = harmless(plan.directory);
   if (outcome.open > 0) {
-    answer("stopped; the same command goes on where it was\n");
+    answer("{}\n", stop_text(outcome));
   } else if (outcome.failed > 0) {
     answer("{} runs failed; --retry starts them again\n", outcome.failed);
   }
@@ -200,6 +200,7 @@ void run_plan(const StudyOptions& options, const study::StudyPlan& plan, const s
   }
   task ? print_task_end(*task, plan, outcome) : print_end(plan, outcome);
   allow_lost_output();
+  if (!outcome.hopeless.empty()) throw ExitCode{kSomeFailed};
   if (outcome.open > 0) throw ExitCode{kStopped};
   if (outcome.failed > 0) throw ExitCode{kSomeFailed};
 }

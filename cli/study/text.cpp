@@ -155,6 +155,14 @@ std::string run_text(const study::StudyRecord& record, const study::StudyRun& ru
   return text + fmt::format("{} {} ({})", record.metric, value, duration_text(report.seconds));
 }
 
+std::string stop_text(const study::StudyOutcome& outcome) {
+  if (outcome.hopeless.empty()) return "stopped; the same command goes on where it was";
+  return fmt::format(
+      "stopped: {} runs failed for the same reason and none is done; when that is mended, the same "
+      "command with --retry goes on\n  {}",
+      outcome.failed, harmless(outcome.hopeless));
+}
+
 std::vector<std::string> growth_text(const study::StudyRecord& record) {
   if (!record.growing) return {};
   const study::SeedPlan& growing = *record.growing;

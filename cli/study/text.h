@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "impart/study/record.h"
+#include "impart/study/runner.h"
 #include "impart/study/status.h"
 
 namespace impart::cli {
@@ -30,6 +31,9 @@ std::string counts_text(const study::RunCounts& counts);
 /// "stripes seed 17611: best_accuracy 83.04 (41s)", or why it failed.
 std::string run_text(const study::StudyRecord& record, const study::StudyRun& run,
                      const study::RunReport& report);
+
+/// Why runs are left, and how to go on.
+std::string stop_text(const study::StudyOutcome& outcome);
 
 /// What a search chose and how that was confirmed; empty for a grid.
 std::vector<std::string> search_text(const study::StudyRecord& record,

@@ -29,6 +29,8 @@ constexpr double kPatience = 60;  ///< seconds for the children of a killed stud
 constexpr auto kLook = 10ms;
 constexpr auto kTell = 200ms;
 constexpr std::size_t kMostMisfits = 5;
+constexpr std::size_t kAlike =
+    5;  ///< so many runs that fail alike, and none done: so will the rest
 
 void make_folder(const std::string& path) {
   std::error_code error;
@@ -74,6 +76,7 @@ class StudyRunner {
   void return_to_queue(std::size_t run);
   void settle(const RunEnd& end);
   void mark_failed(std::size_t run, const std::string& reason);
+  void note_failure(const RunReport& report);
   void obey_stop_requests();
   void stop_runs();
   void tell();
@@ -114,7 +117,9 @@ class StudyRunner {
   std::vector<std::unique_ptr<StudyLock>> task_locks_;  ///< outlive the launcher's processes
   std::unique_ptr<RunLauncher> launcher_;
   int stop_level_ = 0;
-  std::string disk_problem_;  ///< why no further run is started
+  std::string disk_problem_;           ///< why no further run is started
+  std::vector<std::string> failures_;  ///< reasons of this process's failed runs
+  std::string hopeless_;  ///< the one that they share, if there is no sense in going on
   Clock::time_point told_ = {};
 };
 
@@ -283,6 +288,17 @@ void StudyRunner::mark_failed(std::size_t run, const std::string& reason) {
   }
 }
 
+/// What is missing for all runs, such as the data, is not found out a thousand times.
+void StudyRunner::note_failure(const RunReport& report) {
+  failures_.push_back(report.reason);
+  const auto is_done = [](const RunReport& other) { return other.state == Standing::kDone; };
+  const auto is_alike = [&](const std::string& reason) { return reason == report.reason; };
+  if (failures_.size() >= kAlike && std::all_of(failures_.begin(), failures_.end(), is_alike) &&
+      std::none_of(reports_.begin(), reports_.end(), is_done)) {
+    hopeless_ = report.reason;
+  }
+}
+
 void StudyRunner::settle(const RunEnd& end) {
   const std::size_t run = end.run;
   reports_[run] = inspect(record_.runs[run]);
@@ -296,6 +312,7 @@ void StudyRunner::settle(const RunEnd& end) {
   if (end.kind == RunEnd::Kind::kCannotWrite && disk_problem_.empty()) {
     disk_problem_ = fmt::format("{}: {}", folder_of(run), report.reason);
   }
+  if (report.state == Standing::kFailed) note_failure(report);
   keep_results();
   if (observer_.ended) observer_.ended(progress(), run);
 }
@@ -359,6 +376,7 @@ void StudyRunner::run_queue() {
       throw IoError(fmt::format("{}; the study stopped here, the same command with --retry goes on",
                                 disk_problem_));
     }
+    if (!hopeless_.empty() && !queue_.empty()) return stop_runs();
     tell();
     if (!queue_.empty() || is_under_way()) std::this_thread::sleep_for(kLook);
   }
@@ -388,6 +406,7 @@ StudyOutcome StudyRunner::outcome() const {
        : state == Standing::kFailed ? outcome.failed
                                     : outcome.open);
   }
+  if (outcome.open > 0) outcome.hopeless = hopeless_;
   return outcome;
 }
 

@@ -55,7 +55,9 @@ struct StudyOutcome {
   std::vector<RunReport> reports;
   std::size_t done = 0, failed = 0;
   std::size_t open = 0;  ///< runs that are still to be done: the study was stopped
-};                       // done, failed and open are those of the task, if there is one
+  /// Why it stopped by itself: the reason of all runs that it tried, none of which was done.
+  std::string hopeless = {};
+};  // done, failed and open are those of the task, if there is one
 
 /// Half of the cores, at least 1, and never more than there are runs.
 std::uint32_t default_jobs(std::size_t runs);
@@ -67,7 +69,8 @@ std::uint32_t default_jobs(std::size_t runs);
 /// the cores, or as jobs of a cluster, with the same results. Every run starts, starts again and
 /// goes on in the same way: its config.yaml is written, then the engine resumes it. So the study,
 /// too, may be killed at any moment and started again. A run that fails is marked FAILED and does
-/// not stop the others.
+/// not stop the others; but where no run of the study is done and the first five that are tried
+/// fail for the same reason, no further one is begun.
 ///
 /// ConfigError if another process runs this study or the task's run, or a run directory or a row of
 /// the results file holds another configuration; DataError if that file is damaged. IoError if the

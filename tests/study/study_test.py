@@ -224,6 +224,30 @@ class Failures(StudyTest):
         self.succeed(name, "--retry")
         self.assertEqual([call[0] for call in self.calls()[6:]], ["runs/stripes/5", "runs/stripes/6"])
 
+    def test_what_all_runs_lack_is_not_found_out_by_each(self):
+        self.behave({"*": {"fail": "data/nowhere: there is no such folder"}})
+        name = self.write(SMALL.replace("[5, 6]", "[5, 6, 7, 8]"))
+        code, out, err = self.run_study(name, "--jobs", 1)
+        self.assertEqual(code, 1)
+        self.assertEqual(len(self.calls()), 5)
+        self.assertIn("stopped: 5 runs failed for the same reason and none is done; when that is mended, the same "
+                      "command with --retry goes on\n  data/nowhere: there is no such folder", out)
+        self.behave({})
+        self.succeed(name, "--retry")
+        self.assertEqual(len(self.results()), 12)
+
+    def test_runs_that_fail_alike_beside_one_that_is_done_do_not_stop_a_study(self):
+        name = self.write(SMALL.replace("[5, 6]", "[5, 6, 7, 8]"))
+        self.behave({"stripes": {"fail": "no"}, "blocks": {"fail": "no"}})
+        self.assertEqual(self.run_study(name, "--jobs", 1)[0], 1)
+        self.assertEqual(len(self.calls()), 12)
+
+    def test_runs_that_fail_for_several_reasons_do_not_stop_a_study(self):
+        name = self.write(SMALL.replace("[5, 6]", "[5, 6, 7, 8]"))
+        self.behave({"vanilla": {"fail": "one"}, "stripes": {"fail": "two"}, "blocks": {"fail": "two"}})
+        self.assertEqual(self.run_study(name, "--jobs", 1)[0], 1)
+        self.assertEqual(len(self.calls()), 12)
+
     def test_a_run_that_ends_without_a_word_is_failed_with_its_last_line(self):
         self.behave({"stripes": {"exit": 3}, "blocks": {"signal": 9}})
         code, out, _ = self.run_study(self.write())

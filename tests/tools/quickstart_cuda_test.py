@@ -72,6 +72,12 @@ class QuickstartCuda(unittest.TestCase):
         self.nvcc("12.4")
         self.assertIn("nvcc of CUDA 12.4 does not know GPUs of compute capability 12.0", self.fails())
 
+    def test_what_torch_warns_of_is_not_its_version(self):
+        self.gpu()
+        self.nvcc("13.0")
+        self.program("python", "echo 'Failed to initialize NumPy: No module named numpy' >&2; echo 12.8 /torch 2.9.0")
+        self.assertIn("torch 2.9.0 is for CUDA 12.8, but nvcc is of CUDA 13.0", self.fails("--python", str(self.folder / "python")))
+
     def test_a_python_without_torch(self):
         self.gpu()
         self.nvcc()
