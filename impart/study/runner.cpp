@@ -76,7 +76,8 @@ class StudyRunner {
   void return_to_queue(std::size_t run);
   void settle(const RunEnd& end);
   void mark_failed(std::size_t run, const std::string& reason);
-  void note_failure(const RunReport& report);
+  bool is_doubtful() const;
+  void give_up();
   void obey_stop_requests();
   void stop_runs();
   void tell();
@@ -288,15 +289,18 @@ void StudyRunner::mark_failed(std::size_t run, const std::string& reason) {
   }
 }
 
-/// What is missing for all runs, such as the data, is not found out a thousand times.
-void StudyRunner::note_failure(const RunReport& report) {
-  failures_.push_back(report.reason);
-  const auto is_done = [](const RunReport& other) { return other.state == Standing::kDone; };
-  const auto is_alike = [&](const std::string& reason) { return reason == report.reason; };
-  if (failures_.size() >= kAlike && std::all_of(failures_.begin(), failures_.end(), is_alike) &&
-      std::none_of(reports_.begin(), reports_.end(), is_done)) {
-    hopeless_ = report.reason;
-  }
+/// Whether all runs seem to lack the same, such as the data: that is not found out a thousand
+/// times.
+bool StudyRunner::is_doubtful() const {
+  const auto is_done = [](const RunReport& report) { return report.state == Standing::kDone; };
+  const auto is_alike = [&](const std::string& reason) { return reason == failures_.front(); };
+  return failures_.size() >= kAlike && std::all_of(failures_.begin(), failures_.end(), is_alike) &&
+         std::none_of(reports_.begin(), reports_.end(), is_done);
+}
+
+void StudyRunner::give_up() {
+  gave_up_ = true;
+  stop_runs();
 }
 
 void StudyRunner::settle(const RunEnd& end) {
@@ -312,7 +316,7 @@ void StudyRunner::settle(const RunEnd& end) {
   if (end.kind == RunEnd::Kind::kCannotWrite && disk_problem_.empty()) {
     disk_problem_ = fmt::format("{}: {}", folder_of(run), report.reason);
   }
-  if (report.state == Standing::kFailed) note_failure(report);
+  if (report.state == Standing::kFailed) failures_.push_back(report.reason);
   keep_results();
   if (observer_.ended) observer_.ended(progress(), run);
 }
@@ -369,14 +373,15 @@ void StudyRunner::tell() {
 void StudyRunner::run_queue() {
   while (!queue_.empty() || is_under_way()) {
     obey_stop_requests();
-    if (disk_problem_.empty()) start_next();
+    const bool doubtful = is_doubtful();
+    if (doubtful && !is_under_way()) return give_up();
+    if (disk_problem_.empty() && !doubtful) start_next();
     collect();
     if (!disk_problem_.empty()) {
       stop_runs();
       throw IoError(fmt::format("{}; the study stopped here, the same command with --retry goes on",
                                 disk_problem_));
     }
-    if (!hopeless_.empty() && !queue_.empty()) return stop_runs();
     tell();
     if (!queue_.empty() || is_under_way()) std::this_thread::sleep_for(kLook);
   }
@@ -406,7 +411,7 @@ StudyOutcome StudyRunner::outcome() const {
        : state == Standing::kFailed ? outcome.failed
                                     : outcome.open);
   }
-  if (outcome.open > 0) outcome.hopeless = hopeless_;
+  if (gave_up_) outcome.hopeless = failures_.front();
   return outcome;
 }
 

@@ -69,8 +69,8 @@ std::uint32_t default_jobs(std::size_t runs);
 /// the cores, or as jobs of a cluster, with the same results. Every run starts, starts again and
 /// goes on in the same way: its config.yaml is written, then the engine resumes it. So the study,
 /// too, may be killed at any moment and started again. A run that fails is marked FAILED and does
-/// not stop the others; but where no run of the study is done and the first five that are tried
-/// fail for the same reason, no further one is begun.
+/// not stop the others; but where all that were tried, five or more, failed for the same reason
+/// and no run of the study is done, no further one is begun.
 ///
 /// ConfigError if another process runs this study or the task's run, or a run directory or a row of
 /// the results file holds another configuration; DataError if that file is damaged. IoError if the

@@ -242,6 +242,12 @@ class Failures(StudyTest):
         self.assertEqual(self.run_study(name, "--jobs", 1)[0], 1)
         self.assertEqual(len(self.calls()), 12)
 
+    def test_runs_that_fail_alike_wait_for_one_that_may_be_done(self):
+        name = self.write(SMALL.replace("[5, 6]", "[5, 6, 7, 8]"))
+        self.behave({"stripes": {"fail": "no"}, "blocks": {"fail": "no"}, "vanilla": {"epoch_seconds": 0.5}})
+        self.assertEqual(self.run_study(name, "--jobs", 8)[0], 1)
+        self.assertEqual(len(self.calls()), 12)
+
     def test_runs_that_fail_for_several_reasons_do_not_stop_a_study(self):
         name = self.write(SMALL.replace("[5, 6]", "[5, 6, 7, 8]"))
         self.behave({"vanilla": {"fail": "one"}, "stripes": {"fail": "two"}, "blocks": {"fail": "two"}})

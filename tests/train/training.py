@@ -43,6 +43,7 @@ SHORT = {
 
 SMALL_SIDE = 8  # of the images of `on_small_images`
 SMALL_COUNT = 640
+LEFT_ALONE = 15.0
 
 # What asks a run to checkpoint and end with 85; batch systems send the last ones.
 STOP_SIGNALS = [signal.SIGTERM, signal.SIGINT, signal.SIGHUP, signal.SIGQUIT, signal.SIGUSR1,
@@ -183,7 +184,32 @@ class Started:
             stdin=subprocess.DEVNULL, stdout=self.out, stderr=self.err, start_new_session=True)
 
     def wait(self, seconds=120):
-        return self.process.wait(seconds)
+        """Its exit code. An mpirun whose processes have been gone for LEFT_ALONE seconds is killed: that of Debian 12 may
+        never end after one was killed while the job started (docs/jobs.md)."""
+        alone, limit = False, time.monotonic() + seconds
+        while True:
+            left = limit - time.monotonic()
+            try:
+                return self.process.wait(max(0, min(LEFT_ALONE, left)))
+            except subprocess.TimeoutExpired:
+                if left <= LEFT_ALONE:
+                    raise AssertionError(f"not over after {seconds} s\n{self.threads()}\n{self.texts()[1]}") from None
+            was_alone, alone = alone, self.processes is not None and not self.ranks()
+            if was_alone and alone:
+                self.process.kill()
+
+    def threads(self):
+        """What each thread of the command, and of the job's processes, does: for who has to find out why one hangs."""
+        lines = []
+        for name, pid in {"command": self.process.pid, **(self.ranks() if self.processes else {})}.items():
+            for thread in pathlib.Path(f"/proc/{pid}/task").glob("*"):
+                try:
+                    state = (thread / "stat").read_text().rsplit(")", 1)[1].split()[0]
+                    waits = (thread / "wchan").read_text()
+                    lines.append(f"{name}: {thread.name} {(thread / 'comm').read_text().strip()} {state} {waits}")
+                except OSError:  # it has ended
+                    pass
+        return "\n".join(lines)
 
     def is_over(self):
         return self.process.poll() is not None
