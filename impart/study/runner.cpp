@@ -120,6 +120,7 @@ class StudyRunner {
   int stop_level_ = 0;
   std::string disk_problem_;           ///< why no further run is started
   std::vector<std::string> failures_;  ///< reasons of this process's failed runs
+  bool gave_up_ = false;
   std::string hopeless_;  ///< the one that they share, if there is no sense in going on
   Clock::time_point told_ = {};
 };
