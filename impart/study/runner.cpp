@@ -121,7 +121,6 @@ class StudyRunner {
   std::string disk_problem_;           ///< why no further run is started
   std::vector<std::string> failures_;  ///< reasons of this process's failed runs
   bool gave_up_ = false;
-  std::string hopeless_;  ///< the one that they share, if there is no sense in going on
   Clock::time_point told_ = {};
 };
 
