@@ -29,8 +29,7 @@ constexpr double kPatience = 60;  ///< seconds for the children of a killed stud
 constexpr auto kLook = 10ms;
 constexpr auto kTell = 200ms;
 constexpr std::size_t kMostMisfits = 5;
-constexpr std::size_t kAlike =
-    5;  ///< so many runs that fail alike, and none done: so will the rest
+constexpr std::size_t kAlike = 5;  ///< failures for one reason that make the rest doubtful
 
 void make_folder(const std::string& path) {
   std::error_code error;
@@ -289,8 +288,7 @@ void StudyRunner::mark_failed(std::size_t run, const std::string& reason) {
   }
 }
 
-/// Whether all runs seem to lack the same, such as the data: that is not found out a thousand
-/// times.
+/// Whether all runs seem to lack the same, such as the data, which need not be found out by each.
 bool StudyRunner::is_doubtful() const {
   const auto is_done = [](const RunReport& report) { return report.state == Standing::kDone; };
   const auto is_alike = [&](const std::string& reason) { return reason == failures_.front(); };

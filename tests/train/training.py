@@ -43,7 +43,7 @@ SHORT = {
 
 SMALL_SIDE = 8  # of the images of `on_small_images`
 SMALL_COUNT = 640
-LEFT_ALONE = 15.0
+LEFT_ALONE = 15.0  # seconds that mpirun may stay behind its processes, once or twice over
 
 # What asks a run to checkpoint and end with 85; batch systems send the last ones.
 STOP_SIGNALS = [signal.SIGTERM, signal.SIGINT, signal.SIGHUP, signal.SIGQUIT, signal.SIGUSR1,
