@@ -129,6 +129,7 @@ void OuterSync::start(const Stretch& stretch) {
     pending.on_lane = true;
     return;
   }
+  if (context_.communicator->size() == 1) return;
   pending.sum = pending.sum.to(torch::kCPU);
   pending.reduce = context_.communicator->start_all_reduce_sum(floats(pending.sum));
 }
@@ -171,14 +172,17 @@ void OuterSync::finish() {
 /// How far the workers have come apart, before they become one.
 void OuterSync::measure(const torch::Tensor& weights, const torch::Tensor& mean,
                         const Stretch& stretch) {
-  std::vector<torch::Tensor> distances;
+  std::vector<torch::Tensor> norms;
   for (std::uint32_t worker = 0; worker < replicas_.count(); ++worker) {
-    distances.push_back((weights[worker] - mean).norm());
+    norms.push_back((weights[worker] - mean).norm());
   }
-  const torch::Tensor all = gather_rows(torch::stack(distances).unsqueeze(1),
-                                        context_.config->workers.count, *context_.communicator);
+  norms.push_back(mean.norm());
+  const torch::Tensor host = torch::stack(norms).to(torch::kCPU);  // a GPU is waited for once
+  const torch::Tensor distances = host.narrow(0, 0, replicas_.count()).unsqueeze(1);
+  const torch::Tensor all =
+      gather_rows(distances, context_.config->workers.count, *context_.communicator);
   const double distance = all.to(torch::kDouble).mean().item<double>();
-  const double size = mean.norm().item<double>();
+  const double size = host[replicas_.count()].item<double>();
   if (!std::isfinite(distance) || !std::isfinite(size)) report_bad_workers(weights, stretch);
   records_.push_back({.step = stretch.last, .divergence = size > 0 ? distance / size : 0});
 }
