@@ -5,6 +5,9 @@
 IMPART_CLUSTER=all measures 2, 4 and 8 hosts at 100 Mb/s and 1 Gb/s, and prints a line of CSV for
 each (IMPART_CLUSTER_HOSTS=4,8 and IMPART_CLUSTER_RATES=20 for others, IMPART_CLUSTER_QUEUE=2s for deeper
 queues before the cables, which then drop nothing); else one strategy of each kind on 4 hosts at 20 Mb/s, where the processor has little to do.
+
+The simulation shares cables evenly. TCP does so where its congestion control is reno, which these hosts
+use; IMPART_CLUSTER_CONGESTION=bbr shows what another one does (docs/simulate.md).
 """
 
 import json
@@ -25,6 +28,7 @@ from namespaced_hosts import NamespacedHosts  # noqa: E402
 
 JOB = os.path.abspath(sys.argv.pop(1)) if len(sys.argv) > 1 else "exchange_job"
 ALL = os.environ.get("IMPART_CLUSTER") == "all"
+CONGESTION = os.environ.get("IMPART_CLUSTER_CONGESTION", "reno")
 STRATEGIES = ["vanilla", "partial@0.1", "is-pair@0.1", "sticky-stripes@1"]
 # Of a host, for each 100 Mb/s: an exchange takes half a second.
 EXAMPLES = {"vanilla": 400, "partial@0.1": 3200, "is-pair@0.1": 3200, "sticky-stripes@1": 800}
@@ -68,6 +72,7 @@ class ExchangeTimeTest(unittest.TestCase):
         self.addCleanup(hosts.remove)
         if hosts.reason:
             self.skipTest(hosts.reason)
+        hosts.use_congestion_control(CONGESTION)
         return hosts
 
     def measure(self, hosts, strategy, rate):
@@ -108,7 +113,7 @@ class ExchangeTimeTest(unittest.TestCase):
 
     @unittest.skipUnless(ALL, "takes minutes: IMPART_CLUSTER=all")
     def test_all_of_the_table(self):
-        print("hosts,rate_mbit,strategy,megabytes,measured,simulated,median_ratio,best_ratio,mean_ratio,busy,"
+        print("congestion,hosts,rate_mbit,strategy,megabytes,measured,simulated,median_ratio,best_ratio,mean_ratio,busy,"
               "dropped,sent_again")
         for rate in numbers_from("IMPART_CLUSTER_RATES", [100, 1000]):
             for count in numbers_from("IMPART_CLUSTER_HOSTS", [2, 4, 8]):
@@ -120,7 +125,7 @@ class ExchangeTimeTest(unittest.TestCase):
                     size, measured, simulated, busy = [statistics.median(row[name] for row in rows)
                                                        for name in ["bytes", "measured", "simulated", "busy"]]
                     mean_ratio = statistics.median(row["mean"] / row["simulated_mean"] for row in rows)
-                    print(f"{count},{rate},{strategy},{size / 1e6:.1f},{measured:.4f},{simulated:.4f},"
+                    print(f"{CONGESTION},{count},{rate},{strategy},{size / 1e6:.1f},{measured:.4f},{simulated:.4f},"
                           f"{statistics.median(ratios(rows)):.3f},{min(ratios(rows)):.3f},{mean_ratio:.3f},"
                           f"{busy:.2f},{dropped},{sent_again}", flush=True)
                 hosts.remove()

@@ -8,6 +8,9 @@ import stat
 import subprocess
 
 
+CONGESTION_CONTROL = "/proc/sys/net/ipv4/tcp_congestion_control"
+
+
 def run(*command):
     return subprocess.run(command, capture_output=True, text=True, check=False)
 
@@ -47,6 +50,16 @@ class NamespacedHosts:
             if done.returncode != 0:
                 return f"needs network namespaces: {command}: {done.stderr.strip()}"
         return None
+
+    def congestion_control(self):
+        """By which TCP shares a cable among connections: cubic, bbr, ..."""
+        return run("ip", "netns", "exec", self.names[0], "cat", CONGESTION_CONTROL).stdout.strip()
+
+    def use_congestion_control(self, name):
+        for host in self.names:
+            run("ip", "netns", "exec", host, "sh", "-c", f"echo {name} > {CONGESTION_CONTROL}")
+        if self.congestion_control() != name:
+            raise ValueError(f"no congestion control {name} here: see sysctl net.ipv4.tcp_allowed_congestion_control")
 
     def cut(self, host):
         run("ip", "-n", self.names[host], "link", "set", "cable0", "down")
