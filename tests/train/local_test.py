@@ -46,6 +46,15 @@ class RuleTest(LocalTest):
         self.assertEqual(plain.sha(), average.sha())
         self.assertNotEqual(self.finish(NESTEROV, "nesterov").sha(), average.sha())
 
+    def test_agreeing_after_every_step_is_averaging_gradients(self):
+        """Each worker's momentum is a sum of its gradients, so their mean is that of the mean gradient."""
+        even = {**BASE, "data.train_examples": 496, "epochs": 2, "optimizer.momentum": 0.9}
+        losses = {sync: self.finish(even, f"sync-{sync}", workers__sync=sync).column("train_loss")
+                  for sync in ["step", 1, 7]}
+        for averaged, agreed, seldom in zip(losses["step"], losses[1], losses[7]):
+            self.assertAlmostEqual(agreed, averaged, delta=1e-4)
+            self.assertGreater(abs(seldom - averaged), 1e-3)
+
     def test_records_say_how_often_and_how_far(self):
         run = self.finish(NESTEROV, "run", workers__sync_start=1, eval__workers="true")
         lines = run.metrics()
