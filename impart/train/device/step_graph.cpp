@@ -9,20 +9,26 @@
 
 namespace impart::train {
 
-namespace {
-
-using PoolId = decltype(at::cuda::graph_pool_handle());
-
-}  // namespace
+/// Memory of LibTorch's for graphs. It takes no further graph once the last of it is gone.
+struct GraphPool {
+  decltype(at::cuda::graph_pool_handle()) id = at::cuda::graph_pool_handle();
+};
 
 struct GraphMemory::State {
-  PoolId id = at::cuda::graph_pool_handle();
+  std::weak_ptr<GraphPool> pool;  ///< of the graphs that there are
+
+  std::shared_ptr<GraphPool> current_pool() {
+    std::shared_ptr<GraphPool> current = pool.lock();
+    if (!current) pool = current = std::make_shared<GraphPool>();
+    return current;
+  }
 };
 
 GraphMemory::GraphMemory() : state_(std::make_unique<State>()) {}
 GraphMemory::~GraphMemory() = default;
 
 struct StepGraph::State {
+  std::shared_ptr<GraphPool> pool;  ///< null: a pool of its own
   at::cuda::CUDAGraph graph{/*keep_graph=*/true};
 };
 
@@ -37,8 +43,9 @@ StepGraph::~StepGraph() {
 
 void StepGraph::record(const std::function<void()>& work, GraphMemory* memory) {
   const std::lock_guard lock(tensors::recording_mutex());
+  if (memory != nullptr) state_->pool = memory->state_->current_pool();
+  const auto pool = state_->pool ? state_->pool->id : decltype(GraphPool::id){0, 0};
   // Other threads may go on with their own work meanwhile.
-  const PoolId pool = memory != nullptr ? memory->state_->id : PoolId{0, 0};
   state_->graph.capture_begin(pool, cudaStreamCaptureModeThreadLocal);
   try {
     work();
