@@ -130,14 +130,14 @@ def main():
     parser.add_argument("--rates", default="100,1000", help="Mb/s")
     parser.add_argument("--exchanges", type=int, default=9)
     parser.add_argument("--congestion", help="TCP's control: bbr, cubic, reno; default: this machine's")
-    parser.add_argument("--queue", default="50ms", help="what waits before a cable at most")
+    parser.add_argument("--queue", default="50", metavar="MS", help="what waits before a cable at most, in milliseconds")
     args = parser.parse_args()
     if os.geteuid() != 0:
         sys.exit("plain_tcp.py: only root can make network namespaces")
-    print("congestion,hosts,rate_mbit,shape,megabytes,ideal,median_ratio,best_ratio,mean_ratio,dropped,sent_again")
+    print("congestion,queue_ms,hosts,rate_mbit,shape,megabytes,ideal,median_ratio,best_ratio,mean_ratio,dropped,sent_again")
     for rate in map(int, args.rates.split(",")):
         for count in map(int, args.hosts.split(",")):
-            hosts = NamespacedHosts(count, rate, args.queue)
+            hosts = NamespacedHosts(count, rate, f"{args.queue}ms")
             try:
                 if hosts.reason:
                     sys.exit(f"plain_tcp.py: {hosts.reason}")
@@ -150,7 +150,7 @@ def main():
                     dropped = sum(map(hosts.dropped, range(count))) - lost[0]
                     again = sum(map(hosts.sent_again, range(count))) - lost[1]
                     last, mean = zip(*rows)
-                    print(f"{hosts.congestion_control()},{count},{rate},{shape},{bytes_out(shape, count, rate) / 1e6:.1f},{ideal:.4f},"
+                    print(f"{hosts.congestion_control()},{args.queue},{count},{rate},{shape},{bytes_out(shape, count, rate) / 1e6:.1f},{ideal:.4f},"
                           f"{statistics.median(last) / ideal:.3f},{min(last) / ideal:.3f},"
                           f"{statistics.median(mean) / ideal:.3f},{dropped},{again}", flush=True)
             finally:
