@@ -1,17 +1,20 @@
 // What training costs, and what tracking importance adds to it.
 //
-//   build/release/bin/train_bench [MODEL [BATCH [ROUNDS]]]
+//   build/release/bin/train_bench [MODEL [BATCH [ROUNDS [FILE.csv]]]]
 //
 // MODEL is one of images (resnet18) or of language (gpt-tiny). Rounds take turns between: a bare
 // LibTorch loop of the same model, batches and optimiser (forward, cross entropy, backward,
 // torch::optim::SGD); a step of the engine without signals; with the
 // signals of one notion; and, at the same global batch, with 4 and 64 logical workers. Ratios are
 // medians over the rounds of neighbouring measurements, since machines are noisy. Before anything
-// is timed, one step of the engine must change the weights as the bare loop does.
+// is timed, one step of the engine must change the weights as the bare loop does. FILE gets the
+// seconds of every round.
 
 #include <cstddef>
 #include <memory>
+#include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include <fmt/format.h>
@@ -19,6 +22,7 @@
 
 #include "bench/check.h"
 #include "bench/training_task.h"
+#include "impart/core/file.h"
 #include "impart/models/layers/worker_statistics.h"
 
 namespace impart::bench {
@@ -116,7 +120,23 @@ void check_equal_step(const Setting& setting, const Task& task) {
   }
 }
 
-void run(const Setting& setting) {
+/// Of every round; the columns are equally long.
+struct Column {
+  std::string_view name;
+  const std::vector<double>& seconds;
+};
+
+void write_rounds(const std::string& path, std::span<const Column> columns) {
+  std::string text = "round";
+  for (const Column& column : columns) text += fmt::format(",{}", column.name);
+  for (std::size_t round = 0; round < columns.front().seconds.size(); ++round) {
+    text += fmt::format("\n{}", round);
+    for (const Column& column : columns) text += fmt::format(",{:.6f}", column.seconds[round]);
+  }
+  write_file(path, text + "\n");
+}
+
+void run(const Setting& setting, const std::string& rounds_file) {
   require(setting.batch >= 64 && setting.batch % 64 == 0, "BATCH is a multiple of 64");
   torch::set_num_threads(2);
   const Task task(setting);
@@ -154,11 +174,19 @@ void run(const Setting& setting) {
              1e3 * median(four_times), median_ratio(four_times, tracking_times));
   fmt::print("64 workers                  {:8.1f} ms, {:.3f} of 1 worker\n",
              1e3 * median(many_times), median_ratio(many_times, tracking_times));
+  if (rounds_file.empty()) return;
+  const Column columns[] = {{"bare", bare_times},
+                            {"without_signals", silent_times},
+                            {"tracking", tracking_times},
+                            {"4_workers", four_times},
+                            {"64_workers", many_times}};
+  write_rounds(rounds_file, columns);
 }
 
 }  // namespace
 }  // namespace impart::bench
 
 int main(int argc, char** argv) {
-  impart::bench::run(impart::bench::read_setting({argv, static_cast<std::size_t>(argc)}));
+  impart::bench::run(impart::bench::read_setting({argv, static_cast<std::size_t>(argc)}),
+                     argc > 4 ? argv[4] : "");
 }

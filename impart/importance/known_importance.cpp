@@ -47,9 +47,10 @@ void settle_importance(std::span<float> importance, std::span<const std::uint32_
 }
 
 void fill_unknown(std::span<float> importance) {
-  const float mean = summarise(importance).mean;
-  std::replace_if(
-      importance.begin(), importance.end(), [](float value) { return std::isnan(value); }, mean);
+  const auto is_unknown = [](float value) { return std::isnan(value); };
+  const auto first = std::find_if(importance.begin(), importance.end(), is_unknown);
+  if (first == importance.end()) return;
+  std::replace_if(first, importance.end(), is_unknown, summarise(importance).mean);
 }
 
 }  // namespace impart::importance

@@ -42,6 +42,52 @@ class Accuracies(unittest.TestCase):
         ])
 
 
+def decimal(number):
+    """1 054.7"""
+    return f"{float(number):,.1f}".replace(",", " ")
+
+
+class Bytes(unittest.TestCase):
+    """What strategies read, send and store, parts in a folder of each worker."""
+
+    def setUp(self):
+        self.runs = {row["strategy"]: row for row in read_table("experiments/io-strategies/bytes.csv")}
+
+    def test_the_table_is_that_of_the_runs(self):
+        table = rows(PAGE, "| strategy | read from the data set |")
+        self.assertEqual([row[0] for row in table], list(self.runs))
+        for strategy, *texts in table:
+            run = self.runs[strategy]
+            with self.subTest(strategy):
+                self.assertEqual(texts, [
+                    *(decimal(run[name]) for name in ["source MiB", "local read MiB", "local written MiB",
+                                                      "predicted MiB", "network MiB"]),
+                    run["flows"], thousands(int(run["moved"])), run["peak stored"],
+                    *(f"{float(run[name]):.1f}" for name in ["exchange s", "importance pass s"]),
+                    *(f"{float(run[name]):.0f}" for name in ["train s", "total s"]),
+                    *(f"{float(run[name]):.1f}" for name in ["best %", "final %"])])
+
+    def test_what_is_said_of_bytes(self):
+        def mib(strategy, name="network MiB"):
+            return float(self.runs[strategy][name])
+        vanilla, often, seldom = (mib(name) for name in ["vanilla, parts", "stripes I=5", "stripes I=30"])
+        shares = [f"{100 * part / vanilla:.0f}" for part in [often, seldom]]
+        off = max(abs(mib(name) / mib(name, "predicted MiB") - 1) for name in self.runs if mib(name) > 0)
+        self.assertLess(off, 1e-4)
+        check_claims(self, PAGE, [
+            ("every 5 epochs needs {} % of that network traffic, every 30 epochs {} %", *shares),
+            ("at I = 5 ({} against {} MiB", f"{mib('sticky stripes I=5'):.0f}", f"{often:.0f}"),
+            ("moves next to nothing** ({} examples)", self.runs["balance-pair Q=0.1"]["moved"]),
+            ("({} at Q = 0.1, {} at Q = 0.3)", *(thousands(int(self.runs[f"is-pair Q={fraction}"]["peak stored"]))
+                                                for fraction in ["0.1", "0.3"])),
+        ])
+        check_claims(self, ANSWERS, [
+            ("every 5 epochs needs {} % of the network traffic of a new random partition every epoch, every 30 epochs {} %",
+             *shares),
+            ("{} and {} of {} MiB", *(f"{part:.1f}" for part in [often, seldom, vanilla])),
+        ])
+
+
 class FromAServer(unittest.TestCase):
     def test_the_table_of_caches_is_that_of_the_runs(self):
         table = rows(PAGE, "| strategy | cache | from the server |")
