@@ -48,7 +48,7 @@ class RuleTest(LocalTest):
 
     def test_agreeing_after_every_step_is_averaging_gradients(self):
         """Each worker's momentum is a sum of its gradients, so their mean is that of the mean gradient."""
-        even = {**BASE, "data.train_examples": 496, "epochs": 2, "optimizer.momentum": 0.9}
+        even = {**BASE, "data.limit": 496, "epochs": 2, "optimizer.momentum": 0.9}
         losses = {sync: self.finish(even, f"sync-{sync}", workers__sync=sync).column("train_loss")
                   for sync in ["step", 1, 7]}
         for averaged, agreed, seldom in zip(losses["step"], losses[1], losses[7]):
