@@ -126,13 +126,13 @@ TEST_F(DeviceReplicasTest, RecordAgainWhereAnEpochIsLongerThanAllBefore) {
   const auto config = apart("small-cnn", 2);
   Training recorded(config, torch::kCUDA), plain(one_by_one(config), torch::kCUDA);
   const auto before = plain.parameters();
-  for (const std::uint32_t length : {160u, 300u, 300u}) {
+  std::uint32_t epoch = 0;
+  for (const std::uint32_t length : {160u, 160u, 300u, 300u}) {
     const placement::Parts parts =
         placement::shuffle_evenly(std::vector<float>(length), {.workers = 4, .seed = 3}).parts();
-    for (std::uint32_t epoch = 0; epoch < kEpochs; ++epoch) {
-      const auto expected = plain.train_visits(parts, {}, epoch);
-      EXPECT_LT(distance(recorded.train_visits(parts, {}, epoch)[0], expected[0]), 1e-3);
-    }
+    const auto expected = plain.train_visits(parts, {}, epoch);
+    EXPECT_LT(distance(recorded.train_visits(parts, {}, epoch)[0], expected[0]), 1e-3);
+    ++epoch;
   }
   EXPECT_LT(distance(recorded.parameters() - before, plain.parameters() - before), 1e-2);
 }
