@@ -56,6 +56,7 @@ class Arrays(StudyTest):
         first = self.start(name, "--array=0")
         self.assertTrue(wait_until(lambda: list(self.study.glob("runs/vanilla/5/metrics.jsonl"))))
         first.kill()
+        first.communicate(timeout=30)  # its lock is free once it is gone, which takes a while on a busy machine
         self.succeed(name, "--array=0")
         self.assertEqual([call[1] for call in self.calls()], ["new", "again"])
 
