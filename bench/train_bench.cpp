@@ -22,6 +22,7 @@
 
 #include "bench/check.h"
 #include "bench/training_task.h"
+#include "impart/core/error.h"
 #include "impart/core/file.h"
 #include "impart/models/layers/worker_statistics.h"
 
@@ -137,6 +138,7 @@ void write_rounds(const std::string& path, std::span<const Column> columns) {
 }
 
 void run(const Setting& setting, const std::string& rounds_file) {
+  if (!rounds_file.empty()) write_file(rounds_file, "");  // whether it can be is known before
   require(setting.batch >= 64 && setting.batch % 64 == 0, "BATCH is a multiple of 64");
   torch::set_num_threads(2);
   const Task task(setting);
@@ -186,7 +188,10 @@ void run(const Setting& setting, const std::string& rounds_file) {
 }  // namespace
 }  // namespace impart::bench
 
-int main(int argc, char** argv) {
+int main(int argc, char** argv) try {
   impart::bench::run(impart::bench::read_setting({argv, static_cast<std::size_t>(argc)}),
                      argc > 4 ? argv[4] : "");
+} catch (const impart::Error& error) {
+  fmt::print(stderr, "train_bench: {}\n", error.what());
+  return 1;
 }

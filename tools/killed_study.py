@@ -12,6 +12,7 @@ import argparse
 import json
 import pathlib
 import random
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -74,6 +75,10 @@ def main():
     parser.add_argument("--jobs", type=int, default=3)
     parser.add_argument("--seed", type=int, default=1, help="of the moments")
     options, options.settings = parser.parse_known_args()
+    if options.kills < 1:
+        parser.error("--kills: at least one")
+    if not shutil.which(options.impart):
+        parser.error(f"{options.impart}: is no program")
     with tempfile.TemporaryDirectory() as name:
         unbroken, broken = pathlib.Path(name) / "unbroken", pathlib.Path(name) / "broken"
         seconds = run_to_its_end(options, unbroken)

@@ -130,7 +130,7 @@ def main():
     parser.add_argument("--rates", default="100,1000", help="Mb/s")
     parser.add_argument("--exchanges", type=int, default=9)
     parser.add_argument("--congestion", help="TCP's control: bbr, cubic, reno; default: this machine's")
-    parser.add_argument("--queue", default="50", metavar="MS", help="what waits before a cable at most, in milliseconds")
+    parser.add_argument("--queue", type=int, default=50, metavar="MS", help="what waits before a cable at most, in milliseconds")
     args = parser.parse_args()
     if os.geteuid() != 0:
         sys.exit("plain_tcp.py: only root can make network namespaces")
@@ -142,7 +142,10 @@ def main():
                 if hosts.reason:
                     sys.exit(f"plain_tcp.py: {hosts.reason}")
                 if args.congestion:
-                    hosts.use_congestion_control(args.congestion)
+                    try:
+                        hosts.use_congestion_control(args.congestion)
+                    except ValueError as why:
+                        sys.exit(f"plain_tcp.py: {why}")
                 for shape in ["pairs"] if count == 2 else ["all", "turns", "pairs"]:
                     lost = sum(map(hosts.dropped, range(count))), sum(map(hosts.sent_again, range(count)))
                     rows = measure(hosts, shape, rate, args.exchanges)

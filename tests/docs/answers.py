@@ -67,8 +67,8 @@ def signed(number, digits):
     return f"{number:+.{digits}f}".replace("-", "−")
 
 
-def thousands(number):
-    return f"{number:,.0f}".replace(",", " ")
+def thousands(number, digits=0):
+    return f"{number:,.{digits}f}".replace(",", " ")
 
 
 def spread(values, digits):

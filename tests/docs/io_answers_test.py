@@ -42,11 +42,6 @@ class Accuracies(unittest.TestCase):
         ])
 
 
-def decimal(number):
-    """1 054.7"""
-    return f"{float(number):,.1f}".replace(",", " ")
-
-
 class Bytes(unittest.TestCase):
     """What strategies read, send and store, parts in a folder of each worker."""
 
@@ -60,8 +55,8 @@ class Bytes(unittest.TestCase):
             run = self.runs[strategy]
             with self.subTest(strategy):
                 self.assertEqual(texts, [
-                    *(decimal(run[name]) for name in ["source MiB", "local read MiB", "local written MiB",
-                                                      "predicted MiB", "network MiB"]),
+                    *(thousands(float(run[name]), 1) for name in ["source MiB", "local read MiB", "local written MiB",
+                                                                   "predicted MiB", "network MiB"]),
                     run["flows"], thousands(int(run["moved"])), run["peak stored"],
                     *(f"{float(run[name]):.1f}" for name in ["exchange s", "importance pass s"]),
                     *(f"{float(run[name]):.0f}" for name in ["train s", "total s"]),

@@ -20,7 +20,6 @@ class Placement(unittest.TestCase):
     """Where local updates make placement matter, with batch norm and with group norm."""
 
     SYNCS = ["step", "10", "50", "epoch"]
-    RULES = ["average", "nesterov"]
 
     @staticmethod
     def cell_of(run):
