@@ -56,6 +56,10 @@ Keys telling_keys(const GroupAnalysis& group) {
   return keys;
 }
 
+bool stopped_at_target(const results::RunResult& run) {
+  return run.number("stopped_at.reached").value_or(0) > 0;
+}
+
 std::string placement_of(const results::ArmResults& arm, const Keys& keys) {
   const std::string name = results::short_name(with_only(keys, arm.settings));
   return arm.settings.empty() ? arm.name : name;
@@ -79,16 +83,32 @@ bool step_alike(const results::ArmResults& one, const results::ArmResults& other
              results::setting(other.settings, "workers.batch");
 }
 
+/// What the run's own epochs or where it stopped say; absent for another line of a file of results.
+std::optional<double> known_steps(const results::RunResult& run) {
+  if (!run.epochs.empty()) return static_cast<double>(run.epochs.back().step);
+  return run.number("stopped_at.steps");
+}
+
+/// What a run that sums in every step says by that; absent for others.
+std::optional<double> summed_steps(const results::ArmResults& arm, const results::RunResult& run) {
+  const double sums = sums_of(run);
+  const bool sums_always = results::setting(arm.settings, "workers.sync") == "step";
+  return sums_always && std::isfinite(sums) ? std::optional(sums) : std::nullopt;
+}
+
 /// Steps of a run of `arm`; NaN if they are not known. A line of a file of results has no epochs:
-/// it has as many steps as another with the same visits that sums in every step.
+/// its visits make as many steps as those of another run of this group that tells its own.
 double steps_of(const GroupAnalysis& group, const results::ArmResults& arm,
                 const results::RunResult& run) {
-  if (!run.epochs.empty()) return run.epochs.back().step;
+  if (const auto known = known_steps(run)) return *known;
+  const auto visits = run.number("visits");
   for (const ArmAnalysis& other : group.arms) {
-    const bool sums_always = results::setting(other.arm->settings, "workers.sync") == "step";
-    if (!sums_always || !step_alike(arm, *other.arm)) continue;
+    if (!visits || !step_alike(arm, *other.arm)) continue;
     for (const results::RunResult& candidate : other.arm->runs) {
-      if (candidate.number("visits") == run.number("visits")) return sums_of(candidate);
+      const auto known = known_steps(candidate);
+      const auto steps = known ? known : summed_steps(*other.arm, candidate);
+      const double of_other = candidate.number("visits").value_or(0);
+      if (steps && of_other > 0) return *steps * *visits / of_other;
     }
   }
   return std::numeric_limits<double>::quiet_NaN();
@@ -117,9 +137,24 @@ double mean_example_bytes(const ArmAnalysis& arm) {
   return sum / static_cast<double>(arm.arm->runs.size());
 }
 
-/// Bytes of weights and examples until the target, as if every epoch had the same share of them;
-/// absent if it was not reached.
+/// How the target is named at which bytes are counted; empty if there is none. The target that is
+/// given goes before the one at which runs stopped by themselves.
+std::string target_text(const Analysis& analysis, const GroupAnalysis& group) {
+  if (analysis.results->target) {
+    return fmt::format("{} is {}", analysis.curve_name, *analysis.results->target);
+  }
+  const bool some_stopped =
+      std::any_of(group.arms.begin(), group.arms.end(), [](const ArmAnalysis& arm) {
+        return std::any_of(arm.arm->runs.begin(), arm.arm->runs.end(), stopped_at_target);
+      });
+  return some_stopped ? "a run stops at its target" : "";
+}
+
+/// Bytes of weights and examples until the target; absent if it was not reached. A run that goes on
+/// behind a target that is given is taken to have the same share of them in every epoch.
 std::optional<double> bytes_to_target(const Analysis& analysis, const results::RunResult& run) {
+  const double all = run.number("bytes_weights").value_or(0) + example_bytes(run);
+  if (!analysis.results->target) return stopped_at_target(run) ? std::optional(all) : std::nullopt;
   std::vector<double> epochs, values;
   for (const results::EpochResult& epoch : run.epochs) {
     epochs.push_back(epoch.epoch + 1);
@@ -128,7 +163,6 @@ std::optional<double> bytes_to_target(const Analysis& analysis, const results::R
   const auto reached =
       statistics::first_reached(epochs, values, *analysis.results->target, analysis.better);
   if (!reached) return std::nullopt;
-  const double all = run.number("bytes_weights").value_or(0) + example_bytes(run);
   return all * *reached / static_cast<double>(run.epochs.size());
 }
 
@@ -141,7 +175,7 @@ std::optional<double> median_bytes_to_target(const Analysis& analysis, const Arm
 }
 
 Table byte_table(const Analysis& analysis, const GroupAnalysis& group) {
-  const bool has_target = analysis.results->target.has_value();
+  const std::string target = target_text(analysis, group);
   Table table{.caption = fmt::format("{}bytes of weights and of examples{}",
                                      caption_start(analysis, group), mean_over_runs(group))};
   table.columns = {{"setting", false},
@@ -149,18 +183,18 @@ Table byte_table(const Analysis& analysis, const GroupAnalysis& group) {
                    {"steps between", true, "two sums of gradients or weights"},
                    {"weights", true, "that all workers send in a ring, over the run"},
                    {"examples", true, "that change their worker, over the run"}};
-  if (has_target) {
-    table.columns.push_back({"to target", true,
-                             fmt::format("bytes of both until {} is {}: median, as if epochs had "
-                                         "equal shares",
-                                         analysis.curve_name, *analysis.results->target)});
+  if (!target.empty()) {
+    table.columns.push_back(
+        {"to target", true,
+         fmt::format("bytes of both until {}: median{}", target,
+                     analysis.results->target ? ", as if epochs had equal shares" : "")});
   }
   for (const ArmAnalysis* arm : group.leaders(group.arms.size())) {
     table.rows.push_back({text_cell(arm->arm->name), spread_cell(arm->metric),
                           number_cell(mean_steps_between(group, *arm)),
                           bytes_cell(mean_number(*arm->arm, "bytes_weights")),
                           bytes_cell(mean_example_bytes(*arm))});
-    if (!has_target) continue;
+    if (target.empty()) continue;
     const auto bytes = median_bytes_to_target(analysis, *arm);
     table.rows.back().push_back(bytes ? bytes_cell(*bytes) : missing_cell());
   }
@@ -205,7 +239,6 @@ Figure sync_figure(const Analysis& analysis, const GroupAnalysis& group) {
 
 /// "Fewest bytes of weights and examples until test accuracy (%) is 90: blocks sync=50 (1.2 GiB)."
 std::optional<Paragraph> name_cheapest(const Analysis& analysis, const GroupAnalysis& group) {
-  if (!analysis.results->target) return std::nullopt;
   const ArmAnalysis* best = nullptr;
   double fewest = std::numeric_limits<double>::infinity();
   for (const ArmAnalysis& arm : group.arms) {
@@ -215,9 +248,8 @@ std::optional<Paragraph> name_cheapest(const Analysis& analysis, const GroupAnal
     best = &arm;
   }
   if (best == nullptr) return std::nullopt;
-  return Paragraph{fmt::format("Fewest bytes of weights and examples until {} is {}: {} ({}).",
-                               analysis.curve_name, *analysis.results->target, best->arm->name,
-                               bytes_text(fewest))};
+  return Paragraph{fmt::format("Fewest bytes of weights and examples until {}: {} ({}).",
+                               target_text(analysis, group), best->arm->name, bytes_text(fewest))};
 }
 
 }  // namespace

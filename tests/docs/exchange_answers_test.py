@@ -243,7 +243,8 @@ class BatchNorm(unittest.TestCase):
     @staticmethod
     def read(net_and_data):
         name = net_and_data.lower().replace("-", "").replace(", ", "-")
-        return read_runs(f"experiments/is-it-batch-norm/{name}.csv")
+        runs = read_runs(f"experiments/is-it-batch-norm/{name}.csv")
+        return runs | read_runs("experiments/is-it-batch-norm/groups.csv") if name == "resnet18-cifar10" else runs
 
     def test_the_table_is_that_of_the_runs(self):
         chances, written, seen = {}, {}, 0
@@ -262,14 +263,16 @@ class BatchNorm(unittest.TestCase):
                 self.assertEqual(difference, signed(paired.mean, 2))
                 self.assertEqual(interval, paired.interval(2))
                 chances[title, norm], written[title, norm] = paired.p, p
-        self.assertEqual(seen, 80 + 80 + 24)
+        self.assertEqual(seen, 80 + 80 + 24 + 80 + 20)
         check_corrected(self, written, chances)
 
     def test_what_batch_norm_loses_is_lost_by_no_other_norm(self):
         for title, norm, text in [("ResNet-18, CIFAR-10", "group norm", "42.5 ± 8.1"),
                                   ("ResNet-18, CIFAR-100", "group norm", "42.7 ± 0.9"),
                                   ("ResNet-18, CIFAR-10", "shared", "43.2 ± 6.7"),
-                                  ("ResNet-18, CIFAR-100", "shared", "42.1 ± 1.9")]:
+                                  ("ResNet-18, CIFAR-100", "shared", "42.1 ± 1.9"),
+                                  ("ResNet-34, CIFAR-100", "group norm", "35.0 ± 1.8"),
+                                  ("ResNet-34, CIFAR-100", "shared", "35.3 ± 2.4")]:
             runs = self.read(title)
 
             def loss(norm):
@@ -283,27 +286,34 @@ class BatchNorm(unittest.TestCase):
 
     def test_the_prose_is_that_of_the_runs(self):
         ten, hundred = self.read("ResNet-18, CIFAR-10"), self.read("ResNet-18, CIFAR-100")
-        deeper = self.read("ResNet-34, CIFAR-10")
+        deeper, deepest = self.read("ResNet-34, CIFAR-10"), self.read("ResNet-34, CIFAR-100")
 
-        def gains(norm):
-            return [Paired(runs[norm + ", partial"], runs[norm]).text(2) for runs in (ten, hundred)]
+        def gains(norm, all_runs=(ten, hundred)):
+            return [Paired(runs[norm + ", partial"], runs[norm]).text(2) for runs in all_runs]
 
         def less(runs, arm, base):
             return mean_of(runs[arm]) - mean_of(runs[base])
         importance = [Paired(runs[norm + ", is-pair"], runs[norm + ", partial"])
-                      for runs in (ten, hundred) for norm in ["worker", "groups of 64", "shared", "group norm"]]
+                      for runs in (ten, hundred, deepest) for norm in ["worker", "groups of 64", "shared", "group norm"]]
         importance.sort(key=lambda paired: paired.mean)
         check_claims(self, self.PAGE, [
             ("With norms of each worker a tenth exchanged gives {} and {} points; with shared statistics {} and {}, with "
              "group norm {} and {}.", *(f"{less(runs, 'worker, partial', 'worker'):.2f}" for runs in (ten, hundred)),
              *gains("shared"), *gains("group norm")),
-            ("Group norm: {} and {} points; shared statistics: {} and {}.",
+            ("With ResNet-34 on CIFAR-100 the three are {}, {} and {}.", f"{less(deepest, 'worker, partial', 'worker'):.2f}",
+             *gains("shared", [deepest]), *gains("group norm", [deepest])),
+            ("Group norm: {} and {} points, ResNet-34 on CIFAR-100 {}; shared statistics: {}, {} and {}.",
              *(Paired(runs[norm], runs[norm + ", random start"]).text(2)
-               for norm in ["group norm", "shared"] for runs in (ten, hundred))),
-            ("is-pair less partial is between {} (norms of each worker, CIFAR-100: *worse*) and {} (groups of 64, CIFAR-10)",
+               for norm in ["group norm", "shared"] for runs in (ten, hundred, deepest))),
+            ("is-pair less partial is between {} (norms of each worker, ResNet-18, CIFAR-100: *worse*) and {} (groups of "
+             "64, ResNet-18, CIFAR-10) in the twelve cells",
              importance[0].text(2), importance[-1].text(2)),
-            ("win back {} and {} of 42 points", *(f"{less(runs, 'groups of 64', 'worker'):.0f}" for runs in (ten, hundred))),
-            ("are {} points better than each worker's ({} against {}), and {} with ResNet-34",
+            ("({}, {} and {} for 4, 8 and 16, against {} of each worker); 32 see a quarter of the classes ({})",
+             *(f"{mean_of(ten[arm]):.2f}" for arm in ["groups of 4", "groups of 8", "groups of 16", "worker", "groups of 32"])),
+            ("win back {} and {} of 42 points, and {} of {} with ResNet-34 on CIFAR-100",
+             *(f"{less(runs, 'groups of 64', 'worker'):.0f}" for runs in (ten, hundred, deepest)),
+             f"{-less(deepest, 'worker', 'worker, random start'):.0f}"),
+            ("are {} points better than each worker's ({} against {}), and {} with ResNet-34 on CIFAR-10",
              f"{less(ten, 'shared, random start', 'worker, random start'):.1f}",
              f"{mean_of(ten['shared, random start']):.2f}", f"{mean_of(ten['worker, random start']):.2f}",
              f"{less(deeper, 'shared, random start', 'worker, random start'):.1f}"),
