@@ -4,6 +4,7 @@
 import base64
 import json
 import os
+import pathlib
 import re
 import shutil
 import sys
@@ -12,6 +13,8 @@ import unittest
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 import made_runs
 from report_case import ARMS, ReportTest
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
 
 
 class SelectionTest(ReportTest):
@@ -95,6 +98,23 @@ class LocalTest(ReportTest):
         self.assertEqual(row[2], "10.000")
         self.assertTrue((self.folder / "study/report/figures/local-updates.svg").exists()
                         or not shutil.which("gnuplot"))
+
+
+    def test_runs_that_stopped_at_a_target_are_weighed_by_their_bytes_until_there(self):
+        kept = ROOT / "experiments/sync-or-exchange/results.csv"
+        self.succeed(kept, "-o", "report")
+        text = self.read("report/report.md")
+        self.assertIn("Fewest bytes of weights and examples until a run stops at its target: "
+                      "sync=4 interval=0 partial fraction=0.3 (5.4 GiB).", text)
+        section = text.split("## Local updates")[1].split("\n## ")[0]
+        lines = [[cell.strip() for cell in line.split("|")[1:-1]] for line in section.splitlines()]
+        rows = {cells[0]: cells[1:] for cells in lines if len(cells) == 6}
+        self.assertEqual(rows["step, nothing"][1], "1.000")
+        self.assertEqual(rows["sync=4 interval=0 partial fraction=0.3"][1::3], ["4.000", "5.4 GiB"])
+        # One of five did not get there; none of these did, and nothing in their lines says how many
+        # steps they took.
+        self.assertEqual(rows["sync=8 interval=0 partial fraction=0.1"][4], "9.3 GiB")
+        self.assertEqual(rows["sync=32 interval=1 strategy=none fraction=0.1"][1::3], ["32.000", "–"])
 
 
 class ExchangeTest(ReportTest):
