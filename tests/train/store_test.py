@@ -212,7 +212,7 @@ class FolderTest(PartsTest):
 
     def test_a_run_that_is_stopped_while_examples_move_goes_on_from_its_parts(self):
         base = {**SHAPES, **self.MOVING, "exchange.arrivals_last": "true", "epochs": 6,
-                "data.train_examples": 800, "partition.save": "true"}
+                "data.train_examples": 400, "partition.save": "true"}
         whole = self.finish({**base, "store.path": "whole"}, "whole")
         started = self.start(*settings(base), "output=run")
         run = self.run_folder("run")
