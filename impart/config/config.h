@@ -297,8 +297,13 @@ struct EvalConfig {
 
 /// What a run can go on from.
 struct CheckpointConfig {
-  EpochInterval every = 1;  ///< epochs between two checkpoints; 0: none
-  std::uint32_t keep = 2;   ///< how many of the newest stay
+  enum class Last {
+    kWhole,  ///< stays as it is
+    kModel,  ///< stays alone, without what training would go on from
+  };
+  EpochInterval every = 1;   ///< epochs between two checkpoints; 0: none
+  std::uint32_t keep = 2;    ///< how many of the newest stay
+  Last last = Last::kWhole;  ///< the one of a run that is over
   bool operator==(const CheckpointConfig&) const = default;
 };
 

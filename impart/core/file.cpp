@@ -167,6 +167,12 @@ void OutputFile::fail(std::string_view what) const {
   throw IoError(fmt::format("{}: {}: {}", path_, what, std::strerror(errno)));
 }
 
+void make_folder(const std::string& path) {
+  std::error_code error;
+  std::filesystem::create_directories(path, error);
+  if (error) throw IoError(fmt::format("{}: cannot create: {}", path, error.message()));
+}
+
 void write_file(const std::string& path, std::span<const std::byte> bytes) {
   OutputFile file(path);
   file.write(bytes);

@@ -67,6 +67,9 @@ class OutputFile {
   std::vector<std::byte> buffer_;
 };
 
+/// A folder and those above it; nothing if it is there. IoError if it cannot be made.
+void make_folder(const std::string& path);
+
 /// A whole file at once, by an OutputFile.
 void write_file(const std::string& path, std::span<const std::byte> bytes);
 void write_file(const std::string& path, std::string_view text);

@@ -75,12 +75,6 @@ bool is_missing(const Block& block) {
   return figure != nullptr && figure->svg.empty();
 }
 
-void make_folder(const std::string& path) {
-  std::error_code failure;
-  fs::create_directories(path, failure);
-  if (failure) throw IoError(fmt::format("{}: cannot create: {}", path, failure.message()));
-}
-
 /// Pictures of an earlier report that this one does not have would look like its own. Those that it
 /// does not show are somebody else's.
 void remove_old_figures(const std::string& folder) {

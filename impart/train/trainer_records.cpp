@@ -103,7 +103,9 @@ void Trainer::write_checkpoint() {
     state.visit_values = std::move(visits.values);
   }
   engine_.collapse_statistics();
-  state.tensors = engine_.gather_state();
+  const bool only_model =
+      is_over() && config_.checkpoint.last == config::CheckpointConfig::Last::kModel;
+  if (!only_model) state.tensors = engine_.gather_state();
   teller_.check_directory();
   if (teller_.writes()) {
     save_run_state(config_.output, state,
@@ -111,7 +113,7 @@ void Trainer::write_checkpoint() {
                     .model = engine_.model(),
                     .card = card_now(),
                     .tokenizer = data_.text ? data_.text->tokenizer : nullptr},
-                   config_.checkpoint.keep);
+                   only_model ? 1 : config_.checkpoint.keep);
   }
 }
 
@@ -130,14 +132,17 @@ void Trainer::restore(const std::string& checkpoint) {
                     "resumed with its own",
                     checkpoint));
   }
-  engine_.restore_state([&](const std::string& name) {
-    for (const auto& [tensor_name, tensor] : state.tensors) {
-      if (tensor_name == name) return tensor;
-    }
-    throw DataError(fmt::format("{}: has no tensor '{}'", checkpoint, name));
-  });
-  engine_.set_syncs(state.syncs);
   position_ = {.epoch = state.epoch, .step = state.step, .total_steps = state.total_steps};
+  // What trains no more needs no state, and may have none.
+  if (!state.tensors.empty() || (position_.epoch < config_.epochs && !state.summary.stopped_at)) {
+    engine_.restore_state([&](const std::string& name) {
+      for (const auto& [tensor_name, tensor] : state.tensors) {
+        if (tensor_name == name) return tensor;
+      }
+      throw DataError(fmt::format("{}: has no tensor '{}'", checkpoint, name));
+    });
+  }
+  engine_.set_syncs(state.syncs);
   selection_.restore(std::move(state.times_hidden));
   visits_.restore({.ids = std::move(state.visit_ids), .values = std::move(state.visit_values)});
   const run::RunSummary fresh = std::exchange(summary_, state.summary);

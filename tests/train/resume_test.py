@@ -11,6 +11,7 @@ import pathlib
 import random
 import shutil
 import signal
+import subprocess
 import tempfile
 import time
 import unittest
@@ -367,6 +368,23 @@ class UsageTest(ResumeTest):
         self.copy_of_done("run")
         self.succeed("--resume", "run")
         self.check_end(RUN, "run")
+
+    def test_of_a_finished_run_only_the_model_may_stay(self):
+        whole = self.copy_of_done("whole")
+        run = self.copy_of_stopped("run")
+        self.succeed("--resume", "run", "checkpoint.last=model")
+        self.check_end(RUN, "run")
+        self.assertEqual(len(run.checkpoints()), 1)
+        before, now = (folder.checkpoints()[-1] for folder in (whole, run))
+        self.assertLess(10 * (now / "training.safetensors").stat().st_size,
+                        (before / "training.safetensors").stat().st_size)
+        for name in ["model.safetensors", "importance.table", "partition.npy"]:
+            self.assertEqual((now / name).read_bytes(), (before / name).read_bytes(), name)
+        self.succeed("--resume", "run", "checkpoint.last=model")
+        self.check_end(RUN, "run")
+        evaluated = subprocess.run([training.IMPART, "evaluate", "run"], cwd=self.folder, text=True,
+                                   capture_output=True, check=False)
+        self.assertEqual(evaluated.returncode, 0, evaluated.stderr)
 
     def test_no_run_to_resume(self):
         os.mkdir(self.folder / "empty")

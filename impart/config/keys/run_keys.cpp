@@ -76,6 +76,11 @@ void add_outputs(Schema& schema) {
                  "epochs between two checkpoints; 0: none", kSameResult);
   checkpoint.key("keep", &CheckpointConfig::keep, whole(1u), "how many of the newest stay",
                  kSameResult);
+  using Last = CheckpointConfig::Last;
+  checkpoint.key("last", &CheckpointConfig::last,
+                 choice<Last>("last", {{"whole", Last::kWhole}, {"model", Last::kModel}}),
+                 "model: of a run that is over stays one checkpoint, without the state of training",
+                 kSameResult);
 
   SectionKeys<RunConfig> run(schema);
   run.key("output", &RunConfig::output, text(),
