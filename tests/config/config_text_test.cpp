@@ -158,6 +158,7 @@ TEST(ConfigText, LeavesOutOfTheHashWhatTheHeaderSays) {
                                                "comm.timeout",
                                                "checkpoint.every",
                                                "checkpoint.keep",
+                                               "checkpoint.last",
                                                "output"};
   EXPECT_EQ(left_out, documented);
 }

@@ -31,7 +31,7 @@ TEST(Schema, HasEveryKeyOnceWithHelpAndKeepsSectionsTogether) {
     section = key.section;
     EXPECT_FALSE(finished_sections.contains(std::string(section))) << key.path();
   }
-  EXPECT_EQ(paths.size(), 137u);
+  EXPECT_EQ(paths.size(), 138u);
 }
 
 TEST(Schema, SettingAKeyChangesThatKeyAndNoOther) {
