@@ -227,13 +227,13 @@ Figure sync_figure(const Analysis& analysis, const GroupAnalysis& group) {
                 .caption = fmt::format("{}{} against the steps between two sums of weights, one "
                                        "line per placement; bars: one standard deviation.",
                                        caption_start(analysis, group), analysis.metric_name),
-                .height = 350 + 20 * static_cast<int>(series)};
-  const double bottom = (70.0 + 20.0 * static_cast<double>(series)) / figure.height;
+                .height = 365 + 20 * static_cast<int>(series)};
+  const double bottom = (85.0 + 20.0 * static_cast<double>(series)) / figure.height;
   figure.script =
       figure_start() + blocks + axis_labels("steps between two sums", analysis.metric_name) +
       fmt::format("set logscale x\nset key maxrows {}\nset bmargin at screen {}\n", series,
                   bottom) +
-      "set offsets graph 0.05, graph 0.05, graph 0.08, graph 0.08\nplot " + plots + "\n";
+      "set offsets graph 0.05, graph 0.05, graph 0.08, 0\nset yrange [0<*:*]\nplot " + plots + "\n";
   return figure;
 }
 
