@@ -83,30 +83,26 @@ bool step_alike(const results::ArmResults& one, const results::ArmResults& other
              results::setting(other.settings, "workers.batch");
 }
 
-/// What the run's own epochs or where it stopped say; absent for another line of a file of results.
-std::optional<double> known_steps(const results::RunResult& run) {
+/// Absent in a line of a file of results, which has no epochs, if the run neither stopped by itself
+/// nor summed in every step.
+std::optional<double> told_steps(const results::ArmResults& arm, const results::RunResult& run) {
   if (!run.epochs.empty()) return static_cast<double>(run.epochs.back().step);
-  return run.number("stopped_at.steps");
-}
-
-/// What a run that sums in every step says by that; absent for others.
-std::optional<double> summed_steps(const results::ArmResults& arm, const results::RunResult& run) {
+  if (const auto stopped = run.number("stopped_at.steps")) return stopped;
+  if (results::setting(arm.settings, "workers.sync") != "step") return std::nullopt;
   const double sums = sums_of(run);
-  const bool sums_always = results::setting(arm.settings, "workers.sync") == "step";
-  return sums_always && std::isfinite(sums) ? std::optional(sums) : std::nullopt;
+  return std::isfinite(sums) ? std::optional(sums) : std::nullopt;
 }
 
-/// Steps of a run of `arm`; NaN if they are not known. A line of a file of results has no epochs:
-/// its visits make as many steps as those of another run of this group that tells its own.
+/// Steps of a run of `arm`; NaN if they are not known. Where the run does not tell, its visits make
+/// as many as those of another of this group that does.
 double steps_of(const GroupAnalysis& group, const results::ArmResults& arm,
                 const results::RunResult& run) {
-  if (const auto known = known_steps(run)) return *known;
+  if (const auto steps = told_steps(arm, run)) return *steps;
   const auto visits = run.number("visits");
   for (const ArmAnalysis& other : group.arms) {
     if (!visits || !step_alike(arm, *other.arm)) continue;
     for (const results::RunResult& candidate : other.arm->runs) {
-      const auto known = known_steps(candidate);
-      const auto steps = known ? known : summed_steps(*other.arm, candidate);
+      const auto steps = told_steps(*other.arm, candidate);
       const double of_other = candidate.number("visits").value_or(0);
       if (steps && of_other > 0) return *steps * *visits / of_other;
     }

@@ -127,9 +127,7 @@ void refuse_run_in(const std::string& folder) {
 const std::string& prepare(const std::string& folder, EarlierRun earlier) {
   if (earlier == EarlierRun::kRefuse) refuse_run_in(folder);
   if (earlier == EarlierRun::kDelete) deletable_files(folder);
-  std::error_code error;
-  fs::create_directories(folder, error);
-  if (error) throw IoError(fmt::format("{}: cannot create: {}", folder, error.message()));
+  make_folder(folder);
   return folder;
 }
 

@@ -1,7 +1,6 @@
 #include "impart/run/run_recorder.h"
 
 #include <algorithm>
-#include <filesystem>
 #include <type_traits>
 #include <utility>
 
@@ -9,6 +8,7 @@
 #include <nlohmann/json.hpp>
 
 #include "impart/core/error.h"
+#include "impart/core/file.h"
 
 namespace impart::run {
 
@@ -42,9 +42,7 @@ class ScalarWriter {
 constexpr std::size_t kMostPoints = 500;  ///< of an epoch: TensorBoard shows 1000 of a run
 
 std::string made_folder(const std::string& path) {
-  std::error_code failure;
-  std::filesystem::create_directories(path, failure);
-  if (failure) throw IoError(fmt::format("{}: cannot create: {}", path, failure.message()));
+  make_folder(path);
   return path;
 }
 
@@ -63,7 +61,7 @@ RunRecorder::RunRecorder(RunRecorderSpec spec)
 void RunRecorder::record_change(std::uint32_t epoch, const placement::PlacementChange& change,
                                 const placement::Partition& partition) {
   if (spec_.save_partitions) {
-    std::filesystem::create_directories(spec_.folder + "/partitions");
+    make_folder(spec_.folder + "/partitions");
     placement::write_partition(fmt::format("{}/partitions/epoch-{:04}.csv", spec_.folder, epoch),
                                partition);
   }

@@ -9,6 +9,7 @@
 #include <fmt/format.h>
 
 #include "impart/core/error.h"
+#include "impart/core/file.h"
 #include "impart/store/extents.h"
 #include "impart/store/payload_hash.h"
 #include "impart/store/positioned_file.h"
@@ -26,9 +27,7 @@ constexpr const char* kJournalName = "journal";
 constexpr const char* kPayloadsName = "payloads";
 
 std::string made_folder(const std::string& folder) {
-  std::error_code error;
-  std::filesystem::create_directories(folder, error);
-  if (error) throw IoError(fmt::format("{}: cannot make: {}", folder, error.message()));
+  make_folder(folder);
   return folder;
 }
 

@@ -185,15 +185,12 @@ MeasuredExamples Engine::measure(const placement::Parts& lists) {
 }
 
 NamedTensors Engine::gather_state() {
-  NamedTensors state;
+  NamedTensors state = gather_statistics();
   for (std::size_t i = 0; i < optimizer_.state().size(); ++i) {
     state.emplace_back(fmt::format("optimizer.{}", i),
                        parameters_.to_cpu_order(optimizer_.state()[i]));
   }
   state.emplace_back("optimizer.steps", torch::tensor({optimizer_.steps()}, torch::kInt64));
-  if (const auto statistics = statistics_.gather()) {
-    state.emplace_back("worker_statistics", *statistics);
-  }
   if (may_change_steps()) {
     state.emplace_back("apart", torch::tensor({apart_ ? 1 : 0}, torch::kInt64));
   }
@@ -208,8 +205,18 @@ void Engine::restore_state(const FindTensor& find) {
     parameters_.copy_from_cpu_order(find(fmt::format("optimizer.{}", i)), optimizer_.state()[i]);
   }
   optimizer_.set_steps(find("optimizer.steps").item<std::int64_t>());
-  if (!statistics_.empty()) statistics_.restore(find("worker_statistics"));
+  restore_statistics(find);
   step_->restore_state(find);
+}
+
+NamedTensors Engine::gather_statistics() {
+  const auto statistics = statistics_.gather();
+  if (!statistics) return {};
+  return {{"worker_statistics", *statistics}};
+}
+
+void Engine::restore_statistics(const FindTensor& find) {
+  if (!statistics_.empty()) statistics_.restore(find("worker_statistics"));
 }
 
 std::optional<double> Engine::running_loss() const {

@@ -115,6 +115,10 @@ class Engine {
   /// The reverse, after the model's own state was loaded; DataError if a tensor is missing.
   void restore_state(const FindTensor& find);
 
+  /// Of that, what is needed to use the model, but not to train it: the workers' statistics.
+  NamedTensors gather_statistics();
+  void restore_statistics(const FindTensor& find);
+
  private:
   void run_first_step(std::uint32_t step, double learning_rate);
   bool try_step(std::uint32_t step, double learning_rate);

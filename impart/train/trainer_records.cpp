@@ -105,7 +105,7 @@ void Trainer::write_checkpoint() {
   engine_.collapse_statistics();
   const bool only_model =
       is_over() && config_.checkpoint.last == config::CheckpointConfig::Last::kModel;
-  if (!only_model) state.tensors = engine_.gather_state();
+  state.tensors = only_model ? engine_.gather_statistics() : engine_.gather_state();
   teller_.check_directory();
   if (teller_.writes()) {
     save_run_state(config_.output, state,
@@ -132,20 +132,22 @@ void Trainer::restore(const std::string& checkpoint) {
                     "resumed with its own",
                     checkpoint));
   }
+  const auto find = [&](const std::string& name) {
+    for (const auto& [tensor_name, tensor] : state.tensors) {
+      if (tensor_name == name) return tensor;
+    }
+    throw DataError(fmt::format("{}: has no tensor '{}'", checkpoint, name));
+  };
   position_ = {.epoch = state.epoch, .step = state.step, .total_steps = state.total_steps};
-  // What trains no more needs no state, and may have none.
-  if (!state.tensors.empty() || (position_.epoch < config_.epochs && !state.summary.stopped_at)) {
-    engine_.restore_state([&](const std::string& name) {
-      for (const auto& [tensor_name, tensor] : state.tensors) {
-        if (tensor_name == name) return tensor;
-      }
-      throw DataError(fmt::format("{}: has no tensor '{}'", checkpoint, name));
-    });
+  const run::RunSummary fresh = std::exchange(summary_, state.summary);
+  if (is_over()) {
+    engine_.restore_statistics(find);  // it may have no more
+  } else {
+    engine_.restore_state(find);
   }
   engine_.set_syncs(state.syncs);
   selection_.restore(std::move(state.times_hidden));
   visits_.restore({.ids = std::move(state.visit_ids), .values = std::move(state.visit_values)});
-  const run::RunSummary fresh = std::exchange(summary_, state.summary);
   summary_.processes = fresh.processes;
   summary_.parameters = fresh.parameters;
   summary_.seconds_total = state.seconds_total;

@@ -39,6 +39,9 @@ class Figure5(unittest.TestCase):
             self.tables.setdefault((setting.study, setting.table), []).append(setting)
         self.shown = {one.arm: one for one in self.published if one.study == STUDY and one.in_figure}
         self.runs = read_runs(f"experiments/figure5/{STUDY}.csv")
+        self.means = {arm: mean_of(runs) for arm, runs in self.runs.items()}
+        self.inside = sum(self.shown[arm].place_of(mean) == "inside" for arm, mean in self.means.items())
+        self.others = [arm for arm in self.means if arm != "vanilla"]
         self.to_vanilla = {arm: Paired(runs, self.runs["vanilla"]) for arm, runs in self.runs.items() if arm != "vanilla"}
 
     def mean_of_table(self, arm):
@@ -94,11 +97,8 @@ class Figure5(unittest.TestCase):
                 self.assertLess((one.mean - vanilla.mean) / math.hypot(one.error, vanilla.error), 1.96, one.arm)
 
     def test_the_prose_is_that_of_the_runs(self):
-        means = {arm: mean_of(runs) for arm, runs in self.runs.items()}
-        inside = sum(self.shown[arm].place_of(mean) == "inside" for arm, mean in means.items())
-        self.assertEqual({self.shown[arm].place_of(mean) for arm, mean in means.items()}, {"inside", "below"})
+        self.assertEqual({self.shown[arm].place_of(mean) for arm, mean in self.means.items()}, {"inside", "below"})
         done = sum(len(runs) for runs in self.runs.values())
-        others = [arm for arm in means if arm != "vanilla"]
         lowest = [min(runs, key=lambda seed: float(runs[seed]["best_accuracy"])) for runs in self.runs.values()]
         intervals = {}
         for one in self.tables[STUDY, "blocks loss-variance"]:
@@ -106,11 +106,12 @@ class Figure5(unittest.TestCase):
         check_claims(self, PAGE, [
             ("As far as {} of its {} runs tell", done, ALL_RUNS),
             ("{} of {} cells are inside the published 95 % interval, and the others below it. The {} that the figure chose are {} "
-             "points lower on average", inside, len(means), len(others), f"{statistics.mean(self.shown[arm].mean - means[arm] for arm in others):.2f}"),
+             "points lower on average", self.inside, len(self.means), len(self.others),
+             f"{statistics.mean(self.shown[arm].mean - self.means[arm] for arm in self.others):.2f}"),
             ("they are {} points lower, as vanilla, which nobody chose, is by {}.",
-             f"{statistics.mean(self.mean_of_table(arm) - means[arm] for arm in others):.2f}",
-             f"{self.shown['vanilla'].mean - means['vanilla']:.2f}"),
-            ("Holm's correction over the {}.", len(others)),
+             f"{statistics.mean(self.mean_of_table(arm) - self.means[arm] for arm in self.others):.2f}",
+             f"{self.shown['vanilla'].mean - self.means['vanilla']:.2f}"),
+            ("Holm's correction over the {}.", len(self.others)),
             ("seed {} is the lowest of all but one", statistics.mode(lowest)),
             ("by interval their means are {} (1 epoch), {} (5 epochs), {} (8 epochs), {} (10 epochs), {} (15 epochs), {} (30 "
              "epochs)", *(f"{statistics.mean(intervals[length]):.2f}" for length in sorted(intervals))),
@@ -119,9 +120,6 @@ class Figure5(unittest.TestCase):
         self.assertEqual(lowest.count(statistics.mode(lowest)), len(lowest) - 1)
 
     def test_the_list_of_answers_says_so(self):
-        means = {arm: mean_of(runs) for arm, runs in self.runs.items()}
-        inside = sum(self.shown[arm].place_of(mean) == "inside" for arm, mean in means.items())
-        others = [arm for arm in means if arm != "vanilla"]
         stripes, blocks = (self.tables[STUDY, f"{name} loss-variance"] for name in ["stripes", "blocks"])
 
         def of_interval(length):
@@ -129,14 +127,15 @@ class Figure5(unittest.TestCase):
         check_claims(self, ROOT / "docs/answers/README.md", [
             ("{} of {} cells of Figure 5 are inside the published 95 % interval (vanilla {} against {}), the others "
              "below it. The {} that the figure chose are {} points lower on average, {} than the mean of all {} settings",
-             inside, len(means), f"{means['vanilla']:.2f}", f"{self.shown['vanilla'].mean:.2f}", len(others),
-             f"{statistics.mean(self.shown[arm].mean - means[arm] for arm in others):.2f}",
-             f"{statistics.mean(self.mean_of_table(arm) - means[arm] for arm in others):.2f}", SETTINGS),
+             self.inside, len(self.means), f"{self.means['vanilla']:.2f}", f"{self.shown['vanilla'].mean:.2f}",
+             len(self.others),
+             f"{statistics.mean(self.shown[arm].mean - self.means[arm] for arm in self.others):.2f}",
+             f"{statistics.mean(self.mean_of_table(arm) - self.means[arm] for arm in self.others):.2f}", SETTINGS),
             ("(deviation of {} means {}, by chance {}); Blocks do ({} dealt anew every epoch, {} every 30)", SETTINGS,
              f"{statistics.stdev(one.mean for one in stripes):.3f}",
              f"{math.sqrt(statistics.mean(one.error ** 2 for one in stripes)):.3f}", of_interval(1), of_interval(30)),
             ("| {} to {} | Holm p of {} cells against vanilla, the least: {} |", min(map(len, self.runs.values())),
-             max(map(len, self.runs.values())), len(others),
+             max(map(len, self.runs.values())), len(self.others),
              f"{min(holm({arm: paired.p for arm, paired in self.to_vanilla.items()}).values()):.2f}"),
         ])
 

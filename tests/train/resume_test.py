@@ -369,6 +369,21 @@ class UsageTest(ResumeTest):
         self.succeed("--resume", "run")
         self.check_end(RUN, "run")
 
+    def test_what_stays_of_a_finished_run_with_statistics_of_workers_is_enough_to_end_again(self):
+        for sync in ["step", "epoch"]:
+            with self.subTest(sync=sync):
+                base = {**BATCH_NORM, "epochs": 2, "workers.sync": sync}
+                self.succeed(*settings(base), "checkpoint.last=model", f"output={sync}")
+                run = self.run_folder(sync)
+                self.check_end(base, sync)
+                images = run.bytes_of("images.jsonl")
+                # As if it had been killed behind its last checkpoint.
+                for name in ["DONE", "summary.json", "images.jsonl", "importance.csv"]:
+                    (run.path / name).unlink()
+                self.succeed("--resume", sync)
+                self.check_end(base, sync)
+                self.assertEqual(run.bytes_of("images.jsonl"), images)
+
     def test_of_a_finished_run_only_the_model_may_stay(self):
         whole = self.copy_of_done("whole")
         run = self.copy_of_stopped("run")

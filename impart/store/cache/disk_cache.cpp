@@ -7,6 +7,7 @@
 #include <fmt/format.h>
 
 #include "impart/core/error.h"
+#include "impart/core/file.h"
 #include "impart/store/cache/cache_folder.h"
 #include "impart/store/payload_hash.h"
 
@@ -21,9 +22,7 @@ constexpr std::uint32_t kMostGuests = 1024;
 PositionedFile take_folder(const DiskCacheSpec& spec) {
   const auto open_lock = [&](std::uint32_t number) {
     const std::string folder = cache_folder(spec.path, number);
-    std::error_code error;
-    std::filesystem::create_directories(folder, error);
-    if (error) throw IoError(fmt::format("{}: cannot make: {}", folder, error.message()));
+    make_folder(folder);
     return PositionedFile(folder + "/" + kCacheLockName, PositionedFile::Mode::kOpenOrCreate);
   };
   PositionedFile own = open_lock(spec.process);
